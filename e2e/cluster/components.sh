@@ -17,6 +17,7 @@ components=(
   "containerd-shim-runc-v2 containerd github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2"
   "ctr                     containerd github.com/containerd/containerd/v2/cmd/ctr"
   "coredns                 coredns    airlock.test/cluster/coredns"
+  "pause                   pause      airlock.test/cluster/pause"
 )
 
 module_version() { # folder, module

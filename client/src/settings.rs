@@ -1,0 +1,203 @@
+//! Checked settings: what flags, `--conf`, properties file and defaults mean together. Whoever holds a [`Settings`] need
+//! check nothing again. No file is opened and no cluster is asked here; local inputs are opened by `inputs`.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use shared::manifest::MemberKind;
+
+use crate::memory::Memory;
+use crate::names::ObjectName;
+
+/// Everything that one submission does.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How the API server is reached.
+    pub access: AccessSettings,
+    /// `spark.kubernetes.namespace`; the context's when absent, else `default`.
+    pub namespace: Option<ObjectName>,
+    /// What runs.
+    pub application: Application,
+    /// Local and remote inputs in the order of the flags; the main resource is [`Application::resource`].
+    pub inputs: Vec<InputReference>,
+    /// The driver pod.
+    pub driver: DriverSettings,
+    /// The way from here to the driver server.
+    pub door: DoorSettings,
+    /// One limit for each kind of wait.
+    pub deadlines: Deadlines,
+    /// What happens after the launch.
+    pub follow: FollowSettings,
+    /// Every `spark.*` property that the driver gets, before the client adds its own.
+    pub properties: BTreeMap<String, String>,
+}
+
+/// How the API server is reached.
+#[derive(Clone, Debug, Default)]
+pub struct AccessSettings {
+    /// From `--master k8s://…`: `https://host:port[/path]`. Absent: the kubeconfig's or the pod's own.
+    pub master: Option<http::Uri>,
+    /// `spark.kubernetes.context`.
+    pub context: Option<String>,
+    /// `spark.kubernetes.submission.connectionTimeout`.
+    pub connection_timeout: Duration,
+    /// `spark.kubernetes.submission.requestTimeout`: for one request, without watches.
+    pub request_timeout: Duration,
+}
+
+/// What runs.
+#[derive(Clone, Debug)]
+pub struct Application {
+    /// `spark.app.name` as given; otherwise derived from class or resource as upstream does.
+    pub name: String,
+    /// Which runner `spark-submit` in the pod uses.
+    pub language: Language,
+    /// `--class`; always there for [`Language::Jvm`].
+    pub main_class: Option<String>,
+    /// The main resource.
+    pub resource: InputReference,
+    /// The application's arguments, byte for byte.
+    pub arguments: Vec<String>,
+}
+
+/// The kind of main resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// A jar (Java, Scala), or `spark-internal`.
+    Jvm,
+    /// A `.py` file.
+    Python,
+    /// A `.R` file.
+    R,
+}
+
+/// One input as the user named it, and who owns it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputReference {
+    /// What it is for.
+    pub kind: MemberKind,
+    /// As typed, for messages.
+    pub text: String,
+    /// Where it lives.
+    pub place: InputPlace,
+    /// After the last `#`: the name in the driver.
+    pub alias: Option<String>,
+}
+
+/// Where an input lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InputPlace {
+    /// On this machine: it travels in the bundle.
+    Here(PathBuf),
+    /// In the image (`local:`) or at a remote URI: handed to Spark as it is, without the alias.
+    Elsewhere(String),
+}
+
+/// The driver pod.
+#[derive(Clone, Debug)]
+pub struct DriverSettings {
+    /// `spark.kubernetes.driver.pod.name`.
+    pub pod_name: Option<ObjectName>,
+    /// `spark.kubernetes.driver.container.image`, else `spark.kubernetes.container.image`.
+    pub image: String,
+    /// `spark.kubernetes.container.image.pullPolicy`.
+    pub pull_policy: String,
+    /// `spark.kubernetes.container.image.pullSecrets`.
+    pub pull_secrets: Vec<String>,
+    /// `spark.kubernetes.authenticate.driver.serviceAccountName`.
+    pub service_account: Option<ObjectName>,
+    /// `spark.driver.memory`.
+    pub memory: Memory,
+    /// `spark.driver.memoryOverhead`, or the rule of upstream (factor, 384 MiB at least).
+    pub memory_overhead: Memory,
+    /// The factor that the rule used, for `spark.kubernetes.memoryOverheadFactor` in the driver.
+    pub memory_overhead_factor: f64,
+    /// `spark.driver.cores`, or `spark.kubernetes.driver.request.cores`: a Kubernetes quantity.
+    pub cores_request: String,
+    /// `spark.kubernetes.driver.limit.cores`.
+    pub cores_limit: Option<String>,
+    /// `spark.kubernetes.driver.label.*`.
+    pub labels: BTreeMap<String, String>,
+    /// `spark.kubernetes.driver.annotation.*`.
+    pub annotations: BTreeMap<String, String>,
+    /// `spark.kubernetes.driver.service.label.*`.
+    pub service_labels: BTreeMap<String, String>,
+    /// `spark.kubernetes.driver.service.annotation.*`.
+    pub service_annotations: BTreeMap<String, String>,
+    /// `spark.kubernetes.driverEnv.*`.
+    pub env: BTreeMap<String, String>,
+    /// `spark.kubernetes.driver.secretKeyRef.ENV=name:key`, as (variable, (name, key)).
+    pub secret_env: BTreeMap<String, (String, String)>,
+    /// `spark.kubernetes.node.selector.*` and `spark.kubernetes.driver.node.selector.*`.
+    pub node_selector: BTreeMap<String, String>,
+    /// `spark.airlock.driver.command`: path of the driver server in the image.
+    pub server_command: String,
+    /// `spark.airlock.driver.entryPoint`: path of the image's own entry point.
+    pub entry_point: String,
+    /// `spark.airlock.upload.maxBytes`: largest bundle in bytes.
+    pub max_bundle_bytes: u64,
+}
+
+/// The way from here to the driver server.
+#[derive(Clone, Debug, Default)]
+pub struct DoorSettings {
+    /// `spark.airlock.door.addresses`: hosts or addresses to dial instead of the nodes'.
+    pub addresses: Vec<String>,
+    /// `spark.airlock.door.nodePort`: one port, or none to let the API server choose.
+    pub node_port: Option<u16>,
+    /// `spark.airlock.door.externalTrafficPolicy`: `Cluster` (default) or `Local`.
+    pub traffic_policy: TrafficPolicy,
+}
+
+/// Which nodes forward a NodePort.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TrafficPolicy {
+    /// Every node; the source address is the node's.
+    #[default]
+    Cluster,
+    /// Only the pod's own node; the source address is kept.
+    Local,
+}
+
+/// One limit for each kind of wait: a phase that moves on is not cut by the limit of another.
+#[derive(Clone, Debug)]
+pub struct Deadlines {
+    /// `spark.airlock.timeout.schedule`: until a node is found.
+    pub schedule: Duration,
+    /// `spark.airlock.timeout.pull`: until the image is there.
+    pub pull: Duration,
+    /// `spark.airlock.timeout.start`: until the container runs.
+    pub start: Duration,
+    /// `spark.airlock.timeout.reach`: until an address answers.
+    pub reach: Duration,
+    /// `spark.airlock.timeout.idle`: without progress of the upload; the driver server ends itself after it too.
+    pub idle: Duration,
+    /// `spark.airlock.timeout.fault`: how long a fault that may heal (a first failed pull) is watched.
+    pub fault: Duration,
+    /// `spark.airlock.timeout.api`: how long one call to the API server is repeated while it is busy or unreachable.
+    pub api: Duration,
+    /// `spark.airlock.timeout.lease`: after it, anyone may sweep an object of ours that was left behind before launch.
+    pub lease: Duration,
+}
+
+/// What happens after the launch.
+#[derive(Clone, Debug)]
+pub struct FollowSettings {
+    /// `spark.kubernetes.submission.waitAppCompletion`.
+    pub wait: bool,
+    /// `spark.kubernetes.report.interval`.
+    pub report_interval: Duration,
+    /// `spark.airlock.followLogs`: the driver's log on stdout.
+    pub logs: bool,
+}
+
+/// An address to dial, and why it is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Where.
+    pub address: SocketAddr,
+    /// For messages: `node1 InternalIP`.
+    pub origin: String,
+}

@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# A node: namespaces held open by one process, and in them containerd, kubelet and kube-proxy. Killing that one process makes the
+# kernel kill every other in the node, containers too, and drop its mounts and its network: nothing has to be hunted down.
+
+start_node() { # node
+  local node=$1 child
+  is_running "$node" && return
+  make_control_group "$control_group/$node/system"
+  mkdir -p "$(node_folder "$node")"
+  setsid unshare --mount --net --uts --pid --fork -- \
+    "$cluster_source/node-init.sh" "$state" "$node" "$bin" >"$logs/$node.log" 2>&1 </dev/null {cluster_lock}>&- &
+  child=$(only_child $!) || die "$node ended at once" "$(tail -n 5 "$logs/$node.log")"
+  record_process "$node" "$child"
+  wait_for "$node's own /run and /var" 10 "$node" node_is_set_up "$node"
+  join_control_group "$child" "$control_group/$node/system"
+}
+
+node_is_set_up() { # node
+  [ "$(<"/proc/$(running_pid "$1")/comm")" = pause ]
+}
+
+start_nodes() {
+  local node
+  for node in "${nodes[@]}"; do start_node "$node"; done
+}
+
+start_containerd() { # node
+  local node=$1 folder pods plugins
+  folder=$(node_folder "$node")
+  # Read by render, by name.
+  # shellcheck disable=SC2034
+  pods=$(node_pods "$node") plugins=$(network_plugins)
+  mkdir -p "$folder/etc/network"
+  render containerd.toml folder plugins | write_file "$folder/etc/containerd.toml"
+  render pods.conflist pods | write_file "$folder/etc/network/10-pods.conflist"
+  start_in_node "$node" "containerd-$node" containerd --config "$folder/etc/containerd.toml"
+}
+
+# Each only waits for its own socket, so all nodes start at once before the first is asked.
+start_all_containerd() {
+  local node
+  for node in "${nodes[@]}"; do start_containerd "$node"; done
+  for node in "${nodes[@]}"; do
+    wait_for "containerd on $node" 30 "containerd-$node" ctr_on "$node" version
+  done
+}
+
+ctr_on() { # node, ctr arguments...
+  local node=$1
+  shift
+  "$bin/ctr" --address "$(containerd_socket "$node")" --namespace k8s.io "$@"
+}
+
+start_kubelet() { # node
+  local node=$1 folder node_control_group=$control_group/$1
+  folder=$(node_folder "$node")
+  render kubelet.yaml certificates node node_control_group dns_service_address | write_file "$folder/etc/kubelet.yaml"
+  start_in_node "$node" "kubelet-$node" kubelet --config "$folder/etc/kubelet.yaml" --kubeconfig "$state/kubelet-$node.kubeconfig" \
+    --hostname-override "$node" --node-ip "$(node_address "$node")"
+}
+
+# The kernel's connection tracking limits belong to the machine, not to the node: kube-proxy may not set them and is told not to try.
+start_kube_proxy() { # node
+  local node=$1
+  start_in_node "$node" "kube-proxy-$node" kube-proxy --kubeconfig "$state/kube-proxy.kubeconfig" --hostname-override "$node" \
+    --proxy-mode nftables --cluster-cidr "$pod_network" \
+    --conntrack-max-per-core 0 --conntrack-tcp-timeout-established 0 --conntrack-tcp-timeout-close-wait 0
+}
+
+start_kubelets_and_proxies() {
+  local node
+  for node in "${nodes[@]}"; do
+    start_kubelet "$node"
+    start_kube_proxy "$node"
+  done
+}
+
+# The node's own word that it is Ready stays for 40 s after its death, so the processes themselves are asked first.
+wait_for_nodes() {
+  local node
+  for node in "${nodes[@]}"; do
+    wait_for "kubelet on $node" 60 "kubelet-$node" kubectl_admin get --raw "/api/v1/nodes/$node/proxy/healthz"
+    wait_for "kube-proxy on $node" 60 "kube-proxy-$node" kubectl_admin get --raw "/api/v1/nodes/$node:10256/proxy/healthz"
+  done
+  kubectl_admin wait --for condition=Ready --timeout 60s "${nodes[@]/#/node/}" >/dev/null
+}

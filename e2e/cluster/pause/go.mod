@@ -1,0 +1,3 @@
+module airlock.test/cluster/pause
+
+go 1.26.0
