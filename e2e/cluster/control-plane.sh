@@ -3,7 +3,12 @@
 # process is seconds faster to start and easier to kill in a test.
 
 kubectl_admin() {
-  NO_PROXY="*" no_proxy="*" "$bin/kubectl" --kubeconfig "$admin_kubeconfig" --request-timeout 10s "$@"
+  NO_PROXY="*" no_proxy="*" "$bin/kubectl" --kubeconfig "$admin_kubeconfig" "$@"
+}
+
+# For polling: without a limit, an unreachable address would hold each question for half a minute.
+api_answers() { # path
+  kubectl_admin get --request-timeout 5s --raw "$1"
 }
 
 # Nothing here outlives the cluster, so etcd need not wait for the disk.
@@ -28,7 +33,7 @@ start_api_server() {
 }
 
 wait_for_api_server() {
-  wait_for "the API server" 60 kube-apiserver kubectl_admin get --raw /readyz
+  wait_for "the API server" 60 kube-apiserver api_answers /readyz
 }
 
 start_controllers() {
@@ -48,6 +53,6 @@ start_dns() {
 
 # Without its default service account a namespace accepts no pod, and that account is the last thing the controllers make.
 wait_for_control_plane() {
-  wait_for "the controllers" 60 kube-controller-manager kubectl_admin get serviceaccount/default --namespace default
-  wait_for "DNS" 60 coredns kubectl_admin get --raw "/api/v1/nodes/$control_plane_node:8181/proxy/ready"
+  wait_for "the controllers" 60 kube-controller-manager api_answers /api/v1/namespaces/default/serviceaccounts/default
+  wait_for "DNS" 60 coredns api_answers "/api/v1/nodes/$control_plane_node:8181/proxy/ready"
 }

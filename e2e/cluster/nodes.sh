@@ -27,8 +27,6 @@ start_nodes() {
 start_containerd() { # node
   local node=$1 folder pods plugins
   folder=$(node_folder "$node")
-  # Read by render, by name.
-  # shellcheck disable=SC2034
   pods=$(node_pods "$node") plugins=$(network_plugins)
   mkdir -p "$folder/etc/network"
   render containerd.toml folder plugins | write_file "$folder/etc/containerd.toml"
@@ -79,8 +77,8 @@ start_kubelets_and_proxies() {
 wait_for_nodes() {
   local node
   for node in "${nodes[@]}"; do
-    wait_for "kubelet on $node" 60 "kubelet-$node" kubectl_admin get --raw "/api/v1/nodes/$node/proxy/healthz"
-    wait_for "kube-proxy on $node" 60 "kube-proxy-$node" kubectl_admin get --raw "/api/v1/nodes/$node:10256/proxy/healthz"
+    wait_for "kubelet on $node" 60 "kubelet-$node" api_answers "/api/v1/nodes/$node/proxy/healthz"
+    wait_for "kube-proxy on $node" 60 "kube-proxy-$node" api_answers "/api/v1/nodes/$node:10256/proxy/healthz"
   done
   kubectl_admin wait --for condition=Ready --timeout 60s "${nodes[@]/#/node/}" >/dev/null
 }

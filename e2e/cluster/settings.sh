@@ -2,8 +2,6 @@
 # Every name, address and path of the cluster, in one place. They are fixed on purpose: there is one cluster per machine, and a
 # test that fails is easier to read when node1 is always 10.77.0.11.
 
-# Reached through the helper files that read it; this file is sourced first.
-# shellcheck disable=SC2034
 nodes=(node1 node2)
 control_plane_node=node1
 

@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# Tells what runs. Asks the processes themselves, since the API server goes on calling a dead node Ready for 40 s.
+
+all_processes() {
+  local node
+  echo etcd kube-apiserver kube-controller-manager kube-scheduler coredns
+  for node in "${nodes[@]}"; do echo "$node containerd-$node kubelet-$node kube-proxy-$node"; done
+}
+
+report_status() {
+  local name node pid answer healthy=true
+  for name in $(all_processes); do
+    if pid=$(running_pid "$name"); then
+      printf '%-24s runs, pid %s\n' "$name" "$pid"
+    else
+      printf '%-24s DOES NOT RUN\n' "$name"
+      healthy=false
+    fi
+  done
+  [ -e "$admin_kubeconfig" ] || return 1
+  for node in "${nodes[@]}"; do
+    if ! answer=$(api_answers "/api/v1/nodes/$node/proxy/healthz" 2>&1); then
+      printf '%-24s kubelet does not answer: %s\n' "$node" "${answer##*$'\n'}"
+      healthy=false
+    elif answer=$(kubectl_admin get node "$node" --request-timeout 5s \
+      --output 'jsonpath={range .status.conditions[?(@.type=="Ready")]}{.status} {.message}{end}' 2>&1) && [ "${answer%% *}" = True ]; then
+      printf '%-24s Ready, %s\n' "$node" "$(node_address "$node")"
+    else
+      printf '%-24s NOT READY: %s\n' "$node" "$answer"
+      healthy=false
+    fi
+  done
+  $healthy
+}
+
+print_environment() {
+  printf 'export KUBECONFIG=%q\n' "$admin_kubeconfig"
+  printf 'export AIRLOCK_E2E_KUBECONFIG=%q\n' "$admin_kubeconfig"
+  printf 'export PATH=%q:"%s"\n' "$bin" "\$PATH"
+}
