@@ -20,10 +20,10 @@ from typing import BinaryIO, Callable, NamedTuple
 
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
 
-# Documentation, translations, caches, logs, and devices, which the container runtime makes anew.
+# Documentation, translations, caches, logs, devices (the container runtime makes its own), and what only a Java compiler reads.
 USELESS = re.compile(
     r"(usr/share/(doc|info|lintian|locale|man)|var/cache/(apt|debconf|ldconfig)|var/lib/apt/lists|var/log|dev)/."
-    r"|var/lib/dpkg/[^/]*-old$|etc/[^/]*-$|etc/machine-id$|usr/bin/qemu-"
+    r"|var/lib/dpkg/[^/]*-old$|etc/[^/]*-$|usr/lib/jvm/[^/]+/lib/ct\.sym$"
 )
 KEY_STORE = "etc/ssl/certs/java/cacerts"
 

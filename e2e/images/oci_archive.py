@@ -3,9 +3,9 @@
 Leaves to others what goes into a layer (`dockerfile.py`, `layer.py`). No engine and no third-party module: `docker` needs a
 daemon, buildah's vfs driver copies every layer whole, and neither promises the same digest twice.
 
-usage: oci_archive.py STORE ARCHIVE REFERENCE [--without REFERENCE]
-Writes the image of the store as an archive for `ctr images import`, and prints its digest. With --without, the layers of that
-other image are left out: for a node that has imported it, the small rest is enough.
+usage: oci_archive.py STORE REFERENCE [ARCHIVE [--without REFERENCE]]
+Prints the reference and the digest of an image of the store, and writes it as an archive for `ctr images import`. With --without,
+the layers of that other image are left out: for a node that has imported it, the small rest is enough.
 """
 
 import hashlib
@@ -100,6 +100,18 @@ class Store:
         return Image(manifest["layers"], config["config"])
 
 
+    def prune(self) -> None:
+        """Deletes what no reference leads to: each build of a program leaves a layer behind."""
+        used = set()
+        for file in (self.root / "references").iterdir():
+            descriptor = json.loads(file.read_bytes())
+            manifest = json.loads(self.blob(descriptor["digest"]).read_bytes())
+            used |= {blob["digest"].partition(":")[2] for blob in [descriptor, manifest["config"], *manifest["layers"]]}
+        for file in (self.root / "blobs" / "sha256").iterdir():
+            if file.name not in used:
+                file.unlink()
+
+
 def architecture() -> str:
     """The machine's name as Go and OCI spell it: images are built for the machine that builds them."""
     machine = os.uname().machine
@@ -120,7 +132,7 @@ def append(archive: tarfile.TarFile, name: str, content: BinaryIO, size: int) ->
     archive.addfile(member, content)
 
 
-def write_archive(store: Store, target: Path, reference: str, left_out: Iterable[str]) -> str:
+def write_archive(store: Store, target: Path, reference: str, left_out: Iterable[str]) -> None:
     descriptor, manifest, skip = store.find(reference), store.manifest(reference), set(left_out)
     names = {REFERENCE: reference.rpartition(":")[2], CONTAINERD_NAME: reference}
     index = {"schemaVersion": 2, "manifests": [descriptor | {"annotations": names}]}
@@ -135,15 +147,16 @@ def write_archive(store: Store, target: Path, reference: str, left_out: Iterable
                 with store.blob(blob["digest"]).open("rb") as content:
                     append(archive, "blobs/" + blob["digest"].replace(":", "/"), content, blob["size"])
     part.replace(target)
-    return descriptor["digest"]
 
 
 def main(arguments: list[str]) -> None:
-    store, target, reference = Store(Path(arguments[0])), Path(arguments[1]), arguments[2]
+    store, reference = Store(Path(arguments[0])), arguments[1]
     left_out: list[str] = []
     if arguments[3:4] == ["--without"]:
         left_out = [layer["digest"] for layer in store.image(arguments[4]).layers]
-    print(write_archive(store, target, reference, left_out))
+    if len(arguments) > 2:
+        write_archive(store, Path(arguments[2]), reference, left_out)
+    print(reference, store.find(reference)["digest"])
 
 
 if __name__ == "__main__":
