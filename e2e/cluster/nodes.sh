@@ -46,7 +46,8 @@ start_all_containerd() {
 ctr_on() { # node, ctr arguments...
   local node=$1
   shift
-  "$bin/ctr" --address "$(containerd_socket "$node")" --namespace k8s.io "$@"
+  # The machine's first version of control groups is old news on every call.
+  CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=1 "$bin/ctr" --address "$(containerd_socket "$node")" --namespace k8s.io "$@"
 }
 
 start_kubelet() { # node
