@@ -12,7 +12,8 @@ in_network_of() { # node, command...
 
 
 build_bridge() {
-  ip link show "$bridge" >/dev/null 2>&1 || ip link add "$bridge" type bridge
+  ip link show "$bridge" >/dev/null 2>&1 ||
+    ip link add "$bridge" address "$bridge_hardware_address" type bridge
   ip address replace "$bridge_address/24" dev "$bridge"
   ip link set "$bridge" up
 }
@@ -26,7 +27,7 @@ connect_node() { # node
   if ! ip link show "$link" >/dev/null 2>&1 || ! in_network_of "$node" ip link show eth0 >/dev/null 2>&1; then
     ip link delete "$link" 2>/dev/null || true
     in_network_of "$node" ip link delete eth0 2>/dev/null || true
-    ip link add "$link" type veth peer name eth0 netns "$process"
+    ip link add "$link" type veth peer name eth0 address "$(node_hardware_address "$node")" netns "$process"
   fi
   ip link set "$link" master "$bridge" up
 

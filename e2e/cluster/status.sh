@@ -22,8 +22,7 @@ report_status() {
     if ! answer=$(api_answers "/api/v1/nodes/$node/proxy/healthz" 2>&1); then
       printf '%-24s kubelet does not answer: %s\n' "$node" "${answer##*$'\n'}"
       healthy=false
-    elif answer=$(kubectl_admin get node "$node" --request-timeout 5s \
-      --output 'jsonpath={range .status.conditions[?(@.type=="Ready")]}{.status} {.message}{end}' 2>&1) && [ "${answer%% *}" = True ]; then
+    elif answer=$(node_is_ready "$node" 2>&1); then
       printf '%-24s Ready, %s\n' "$node" "$(node_address "$node")"
     else
       printf '%-24s NOT READY: %s\n' "$node" "$answer"
