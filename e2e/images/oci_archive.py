@@ -3,9 +3,10 @@
 Leaves to others what goes into a layer (`dockerfile.py`, `layer.py`). No engine and no third-party module: `docker` needs a
 daemon, buildah's vfs driver copies every layer whole, and neither promises the same digest twice.
 
-usage: oci_archive.py STORE REFERENCE [ARCHIVE [--without REFERENCE]]
+usage: oci_archive.py STORE REFERENCE [--config | ARCHIVE [--without REFERENCE]]
 Prints the reference and the digest of an image of the store, and writes it as an archive for `ctr images import`. With --without,
-the layers of that other image are left out: for a node that has imported it, the small rest is enough.
+the layers of that other image are left out: for a node that has imported it, the small rest is enough. --config prints what
+containers of the image start with.
 """
 
 import hashlib
@@ -151,6 +152,9 @@ def write_archive(store: Store, target: Path, reference: str, left_out: Iterable
 
 def main(arguments: list[str]) -> None:
     store, reference = Store(Path(arguments[0])), arguments[1]
+    if arguments[2:] == ["--config"]:
+        print(json.dumps(store.image(reference).run))
+        return
     left_out: list[str] = []
     if arguments[3:4] == ["--without"]:
         left_out = [layer["digest"] for layer in store.image(arguments[4]).layers]
