@@ -58,7 +58,7 @@ check_entry_point() {
 }
 
 check_spark() {
-  expect "Pi is roughly 3.1" --user 12345:12345 --env SPARK_LOCAL_IP=127.0.0.1 \
+  expect "Pi is roughly 3.1" --user 34567:34567 --env SPARK_LOCAL_IP=127.0.0.1 \
     --env SPARK_DRIVER_BIND_ADDRESS=127.0.0.1 --volume /etc/hosts:/etc/hosts:ro -- driver --master 'local[1]' \
     --conf spark.driver.host=127.0.0.1 --conf spark.ui.enabled=false /opt/spark/examples/src/main/python/pi.py 2
 }
