@@ -34,7 +34,8 @@ enter_node() { # node, command...
   shift
   process=$(running_pid "$node") || die "$node does not run"
   nsenter --target "$process" --mount --net --uts --pid --wd=/ -- \
-    /usr/bin/env -i HOME=/root PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" "$@"
+    /usr/bin/env -i HOME=/root PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" \
+    CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=1 "$@"
 }
 
 # Both unshare and nsenter stay outside and wait for the process that they put inside; that one child is the one to write down.

@@ -33,6 +33,10 @@ report_status() {
 }
 
 print_environment() {
+  # A proxy for the outside cannot reach the nodes.
+  if [ -n "${HTTPS_PROXY:-${https_proxy:-${ALL_PROXY:-}}}" ]; then
+    printf 'export NO_PROXY=%q no_proxy=%q\n' "${NO_PROXY:+$NO_PROXY,}$api_address" "${no_proxy:+$no_proxy,}$api_address"
+  fi
   printf 'export KUBECONFIG=%q\n' "$admin_kubeconfig"
   printf 'export AIRLOCK_E2E_KUBECONFIG=%q\n' "$admin_kubeconfig"
   printf 'export PATH=%q:"%s"\n' "$bin" "\$PATH"
