@@ -10,7 +10,7 @@ checked() {
 }
 
 check_same_image() {
-  local pulled built ours
+  local pulled built ours digest
   pulled=$(checked pull --quiet "oci-archive:$cache/base.tar")
   checked tag "$pulled" "$base_image"
   checked build --quiet --pull-never --build-arg SPARK_IMAGE="$base_image" --tag check --file deploy/Dockerfile "$cache/driver"
@@ -25,7 +25,8 @@ if built != ours:
     sys.exit(f"another builder makes another config of deploy/Dockerfile:\n{built}\n{ours}")
 PYTHON
   container=$(checked from --pull-never check)
-  checked run "$container" -- sha256sum --check - <<<"$(sha256sum <"$cache/driver/airlock-driver" | cut -c1-64)  /opt/airlock/airlock-driver"
+  digest=$(sha256sum <"$cache/driver/airlock-driver" | cut -d' ' -f1)
+  checked run "$container" -- sha256sum --check - <<<"$digest  /opt/airlock/airlock-driver"
 }
 
 # expect TEXT OPTION… -- COMMAND…: the entry point, run so, must print the text.

@@ -15,8 +15,9 @@ import re
 import struct
 import sys
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Callable, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
 
@@ -105,7 +106,7 @@ def work_dir() -> tarfile.TarInfo:
     return info
 
 
-def add(layer: tarfile.TarFile, member: Member, content: BinaryIO | None) -> None:
+def add(layer: tarfile.TarFile, member: Member, content: IO[bytes] | None) -> None:
     info = member.info
     info.mtime = min(int(info.mtime), EPOCH)
     info.uname = info.gname = ""

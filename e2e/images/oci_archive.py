@@ -16,8 +16,9 @@ import os
 import shutil
 import sys
 import tarfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, BinaryIO, Iterable, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -88,25 +89,24 @@ class Store:
 
     def find(self, reference: str) -> Descriptor:
         try:
-            return json.loads(self.reference(reference).read_bytes())
+            return read_json(self.reference(reference))
         except FileNotFoundError:
             raise SystemExit(f"oci_archive: no image {reference} in {self.root}") from None
 
     def manifest(self, reference: str) -> dict[str, Any]:
-        return json.loads(self.blob(self.find(reference)["digest"]).read_bytes())
+        return read_json(self.blob(self.find(reference)["digest"]))
 
     def image(self, reference: str) -> Image:
         manifest = self.manifest(reference)
-        config = json.loads(self.blob(manifest["config"]["digest"]).read_bytes())
+        config = read_json(self.blob(manifest["config"]["digest"]))
         return Image(manifest["layers"], config["config"])
-
 
     def prune(self) -> None:
         """Deletes what no reference leads to: each build of a program leaves a layer behind."""
         used = set()
         for file in (self.root / "references").iterdir():
-            descriptor = json.loads(file.read_bytes())
-            manifest = json.loads(self.blob(descriptor["digest"]).read_bytes())
+            descriptor = read_json(file)
+            manifest = read_json(self.blob(descriptor["digest"]))
             used |= {blob["digest"].partition(":")[2] for blob in [descriptor, manifest["config"], *manifest["layers"]]}
         for file in (self.root / "blobs" / "sha256").iterdir():
             if file.name not in used:
@@ -117,6 +117,11 @@ def architecture() -> str:
     """The machine's name as Go and OCI spell it: images are built for the machine that builds them."""
     machine = os.uname().machine
     return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(path.read_bytes())
+    return value
 
 
 def write_whole(path: Path, content: bytes) -> None:
