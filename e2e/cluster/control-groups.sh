@@ -29,8 +29,8 @@ make_control_group() { # path below each hierarchy
   done
 }
 
-# Marks a node's first process, and with it all it will start. One hierarchy is enough to find them again, and the others stay as
-# they are: whoever limits the memory of this shell also limits the cluster's.
+# One hierarchy is enough to find a process again, and the others stay as they are: whoever limits the memory of this shell also
+# limits the cluster's.
 join_control_group() { # pid, path
   local hierarchy
   for hierarchy in /sys/fs/cgroup/pids /sys/fs/cgroup; do

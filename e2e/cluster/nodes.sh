@@ -9,12 +9,13 @@ start_node() { # node
   remove_control_group "$control_group/$node"
   make_control_group "$control_group/$node/system"
   mkdir -p "$(node_folder "$node")"
-  setsid unshare --mount --net --uts --pid --fork -- \
-    "$cluster_source/node-init.sh" "$state" "$node" "$bin" >"$logs/$node.log" 2>&1 </dev/null {cluster_lock}>&- &
+  (
+    join_control_group "$BASHPID" "$control_group/$node/system"
+    exec setsid unshare --mount --net --uts --pid --fork -- "$cluster_source/node-init.sh" "$state" "$node" "$bin"
+  ) >"$logs/$node.log" 2>&1 </dev/null {cluster_lock}>&- &
   child=$(only_child $!) || die "$node ended at once" "$(tail -n 5 "$logs/$node.log")"
   record_process "$node" "$child"
   wait_for "$node's own /run and /var" 10 "$node" node_is_set_up "$node"
-  join_control_group "$child" "$control_group/$node/system"
 }
 
 node_is_set_up() { # node

@@ -48,15 +48,18 @@ only_child() { # pid of the waiting parent
   echo "$child"
 }
 
+# A background job marks itself with the node's control group before it turns into the program: from its first moment `down` can
+# find it, however early this script is killed. The lock must not live on in a daemon, so it is closed.
 start_in_node() { # node, name, command...
   local node=$1 name=$2 inside child
   shift 2
   is_running "$name" && return
   inside=$(running_pid "$node") || die "$node does not run"
-  # The lock must not outlive the script in a daemon that inherited it.
-  setsid nsenter --target "$inside" --mount --net --uts --pid --wd=/ -- \
-    /usr/bin/env -i HOME=/root PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@" \
-    >>"$logs/$name.log" 2>&1 </dev/null {cluster_lock}>&- &
+  (
+    join_control_group "$BASHPID" "$control_group/$node/system"
+    exec setsid nsenter --target "$inside" --mount --net --uts --pid --wd=/ -- \
+      /usr/bin/env -i HOME=/root PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+  ) >>"$logs/$name.log" 2>&1 </dev/null {cluster_lock}>&- &
   child=$(only_child $!) || die "$name ended at once" "$(tail -n 5 "$logs/$name.log")"
   record_process "$name" "$child"
 }
