@@ -1,6 +1,12 @@
 //! The client: everything that `airlock` does before, while and after a driver starts.
 
+pub mod cli;
+pub mod duration;
 pub mod error;
+pub mod master;
 pub mod memory;
 pub mod names;
+pub mod redaction;
+pub mod setting_keys;
 pub mod settings;
+pub mod spark_conf;
