@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod duration;
 pub mod error;
+pub mod inputs;
 pub mod master;
 pub mod memory;
 pub mod names;
