@@ -201,7 +201,6 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
     use proptest::prelude::*;
-    use shared::report::Failure;
 
     fn try_submit(words: &[&str]) -> Result<SubmitArguments, SubmitError> {
         let words = ["airlock", "submit"].iter().chain(words).map(OsString::from);

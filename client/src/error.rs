@@ -36,6 +36,12 @@ impl SubmitError {
         self.hints.push(hint.into());
         self
     }
+
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.code
+    }
 }
 
 impl fmt::Display for SubmitError {

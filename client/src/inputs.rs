@@ -2,21 +2,19 @@
 //! are reported together, before anything is created. Content is not read: each file is read once, while it is sent.
 
 pub mod naming;
-pub mod open;
 pub mod pattern;
 pub mod reference;
 pub mod spark_uri;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use shared::error_code::ErrorCode;
-use shared::manifest::{Member, MemberKind};
+use shared::manifest::MemberKind;
 
 use crate::error::{Findings, SubmitError};
+use crate::inspected_input::InspectedInput;
 use crate::settings::{InputPlace, InputReference};
 use naming::{Candidate, Found};
-use open::FileIdentity;
 use reference::kind_word;
 
 /// Every input of a submission, found and named.
@@ -28,26 +26,8 @@ pub struct Inputs {
     pub placed: Vec<PlacedInput>,
 }
 
-/// A file that is sent.
-#[derive(Clone, Debug)]
-pub struct InspectedInput {
-    /// Its line of the manifest.
-    pub member: Member,
-    /// Where it lies here.
-    pub path: PathBuf,
-    /// The state in which it was seen.
-    pub identity: FileIdentity,
-}
-
-impl InspectedInput {
-    /// Opens the file for sending: `E_INPUT_CHANGED` unless it is as it was seen.
-    pub fn reopen(&self) -> Result<File, SubmitError> {
-        open::reopen(&self.path, &self.identity)
-    }
-}
-
 /// An input as Spark in the pod finds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlacedInput {
     /// What it is for.
     pub kind: MemberKind,
@@ -58,7 +38,7 @@ pub struct PlacedInput {
 }
 
 /// Where an input is, seen from the pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Placed {
     /// In the bundle: an index of [`Inputs::members`].
     Member(usize),
@@ -128,31 +108,32 @@ fn pattern_matches(reference: &InputReference, pattern: &str) -> Result<Vec<Path
 }
 
 fn look(kind: MemberKind, text: &str, path: PathBuf) -> Result<Found, SubmitError> {
-    let shown = if Path::new(text) == path { format!("{text:?}") } else { format!("{text:?} ({})", path.display()) };
-    let name = format!("{} {shown}", kind_word(kind));
-    let seen = open::inspect(&path, &name).map_err(|error| with_hint(error, kind, text))?;
-    let base = path.file_name().and_then(|base| base.to_str()).map(ToOwned::to_owned);
+    let Some(base) = path.file_name().map(|base| base.to_str().map(ToOwned::to_owned)) else {
+        // `..` and `/` have no name, and are directories or missing: the reason is said when they are opened.
+        return InspectedInput::open(kind, String::new(), None, path).map(Found::Here);
+    };
     let base = base.ok_or_else(|| {
-        SubmitError::new(ErrorCode::InputUnreadable, format!("{name} cannot be sent: its name is not UTF-8"))
+        let what = format!("{} {} cannot be sent: its name is not UTF-8", kind_word(kind), path.display());
+        SubmitError::new(ErrorCode::InputUnreadable, what)
     })?;
-    Ok(Found::Here(path, base, seen))
+    let input = InspectedInput::open(kind, base, None, path);
+    input.map(Found::Here).map_err(|error| with_hint(error, kind, text))
 }
 
 fn with_hint(error: SubmitError, kind: MemberKind, text: &str) -> SubmitError {
-    use shared::report::Failure;
+    let has_no_alias = matches!(kind, MemberKind::App | MemberKind::Jar) && text.contains('#');
     match error.code() {
-        ErrorCode::InputMissing if matches!(kind, MemberKind::App | MemberKind::Jar) && text.contains('#') => {
+        ErrorCode::InputMissing if has_no_alias => {
             error.hint("a jar or main resource has no #name: there '#' is a letter of the path")
         }
-        ErrorCode::InputMissing => error.hint("a path inside the image is written local:///PATH"),
         _ => error,
     }
 }
 
-/// Largest conf file: what upstream's ConfigMap could hold.
+/// Largest conf file: what upstream's `ConfigMap` could hold.
 const CONF_FILE_LIMIT: u64 = 1024 * 1024;
 
-/// The text files of `directory` that upstream would put into its ConfigMap: no templates, none of Spark's own properties.
+/// The text files of `directory` that upstream would put into its `ConfigMap`: no templates, none of Spark's own properties.
 fn conf_files(directory: &Path, findings: &mut Findings) -> Vec<InspectedInput> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
@@ -166,15 +147,13 @@ fn conf_file(path: PathBuf, findings: &mut Findings) -> Option<InspectedInput> {
     if is_properties || name.ends_with("template") || shared::manifest::check_name(&name).is_err() {
         return None;
     }
-    let seen = open::inspect(&path, &name).ok()?;
-    let is_text = || std::fs::read(&path).is_ok_and(|bytes| String::from_utf8(bytes).is_ok());
-    if seen.identity.size > CONF_FILE_LIMIT || !is_text() {
-        findings.warn(format!("{} is not sent with the configuration: it is large or no text", path.display()));
+    let input = InspectedInput::open(MemberKind::Conf, name, None, path).ok()?;
+    let is_text = || std::fs::read(&input.path).is_ok_and(|bytes| String::from_utf8(bytes).is_ok());
+    if input.member.size > CONF_FILE_LIMIT || !is_text() {
+        findings.warn(format!("{} is not sent with the configuration: it is large or no text", input.path.display()));
         return None;
     }
-    let member =
-        Member { kind: MemberKind::Conf, name, size: seen.identity.size, mode: seen.mode & 0o777, alias: None };
-    Some(InspectedInput { member, path, identity: seen.identity })
+    Some(input)
 }
 
 #[cfg(test)]

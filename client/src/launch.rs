@@ -31,7 +31,7 @@ pub fn launch(
     let Application { name, language, main_class, resource: _, arguments } = &settings.application;
     let mut properties = settings.properties.clone();
     set(&mut properties, "spark.app.name", name);
-    set(&mut properties, "spark.app.submitTime", millis(submitted));
+    set(&mut properties, "spark.app.submitTime", &millis(submitted));
     identity(&mut properties, names, namespace);
     network(&mut properties, names, namespace, settings.driver.ports);
     executors(&mut properties, settings, names);
@@ -45,7 +45,7 @@ pub fn launch(
     }
 }
 
-fn set(properties: &mut BTreeMap<String, String>, key: &str, value: impl ToString) {
+fn set(properties: &mut BTreeMap<String, String>, key: &str, value: &(impl ToString + ?Sized)) {
     properties.insert(key.to_owned(), value.to_string());
 }
 
@@ -65,7 +65,8 @@ fn class(language: Language, main_class: Option<&str>) -> String {
 fn identity(properties: &mut BTreeMap<String, String>, names: &SubmissionNames, namespace: &ObjectName) {
     let key = "spark.kubernetes.driver.master";
     let master = properties.get(key).map_or(setting_keys::default_of(key), String::as_str);
-    set(properties, "spark.master", format!("k8s://{master}"));
+    let master = format!("k8s://{master}");
+    set(properties, "spark.master", &master);
     set(properties, "spark.submit.deployMode", "client");
     set(properties, "spark.kubernetes.namespace", namespace);
     // The label `spark-app-selector` has the same value: Spark finds executors, claims and Services by it.
@@ -81,9 +82,9 @@ fn network(
     ports: DriverPorts,
 ) {
     let DriverPorts { rpc, block_manager, ui: _ } = ports;
-    set(properties, "spark.driver.host", format!("{}.{namespace}.svc", names.headless_service));
-    set(properties, "spark.driver.port", rpc);
-    set(properties, "spark.driver.blockManager.port", block_manager);
+    set(properties, "spark.driver.host", &format!("{}.{namespace}.svc", names.headless_service));
+    set(properties, "spark.driver.port", &rpc);
+    set(properties, "spark.driver.blockManager.port", &block_manager);
 }
 
 /// What executors take from the driver where the user has not said otherwise.
@@ -107,7 +108,7 @@ fn input_lists(properties: &mut BTreeMap<String, String>, inputs: &Inputs) {
         let of_kind = inputs.placed.iter().filter(|input| input.kind == kind);
         let items: Vec<_> = of_kind.map(|input| item(input, inputs)).collect();
         if !items.is_empty() {
-            set(properties, key, items.join(","));
+            set(properties, key, &items.join(","));
         }
     }
 }

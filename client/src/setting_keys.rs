@@ -157,7 +157,7 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     key("spark.airlock.driver.command", ReadHereOnly, "/opt/airlock/airlock-driver", "path", "the driver server in the image", "0.1.0"),
     key("spark.airlock.driver.entryPoint", ReadHereOnly, "/opt/entrypoint.sh", "path", "the image's own entry point", "0.1.0"),
     key("spark.airlock.upload.maxBytes", ReadHereOnly, "68719476736", "bytes", "largest bundle", "0.1.0"),
-    key("spark.airlock.door.addresses", ReadHereOnly, "", "list", "hosts or addresses to dial instead of the nodes'", "0.1.0"),
+    key("spark.airlock.door.addresses", ReadHereOnly, "", "list", "HOST, HOST:PORT, ADDRESS or [ADDRESS]:PORT to dial instead of the nodes", "0.1.0"),
     key("spark.airlock.door.nodePort", ReadHereOnly, "", "port", "node port of the door; chosen by the API server when absent", "0.1.0"),
     key("spark.airlock.door.externalTrafficPolicy", ReadHereOnly, "Cluster", "Cluster or Local", "which nodes forward the door's port", "0.1.0"),
     key("spark.airlock.timeout.schedule", ReadHereOnly, "15min", "time, s", "until a node is found for the pod", "0.1.0"),

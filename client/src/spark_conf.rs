@@ -162,7 +162,6 @@ fn trim(value: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shared::report::Failure;
 
     fn conf(pairs: &[&str]) -> (SparkConf, Findings) {
         let (mut conf, mut findings) = (SparkConf::default(), Findings::default());

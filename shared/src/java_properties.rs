@@ -96,28 +96,26 @@ fn unescape(text: &str) -> Option<String> {
     let mut utf16 = Vec::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        let unit = if c == '\\' { unescape_one(&mut chars)? } else { Some(c) };
-        match unit {
-            Some(c) => utf16.extend(c.encode_utf16(&mut [0; 2]).iter()),
-            None => utf16.push(unicode_escape(&mut chars)?),
+        if c == '\\' && chars.next_if_eq(&'u').is_some() {
+            utf16.push(unicode_escape(&mut chars)?);
+        } else {
+            let c = if c == '\\' { unescape_one(chars.next()) } else { c };
+            utf16.extend(c.encode_utf16(&mut [0; 2]).iter());
         }
     }
     Some(String::from_utf16_lossy(&utf16))
 }
 
-/// What follows a backslash: a character, or none inside for a `u` whose digits are still to be read.
-#[expect(clippy::option_option, reason = "outer: malformed; inner: a UTF-16 unit follows")]
-fn unescape_one(chars: &mut Peekable<Chars<'_>>) -> Option<Option<char>> {
-    Some(match chars.next() {
-        Some('u') => None,
-        Some('t') => Some('\t'),
-        Some('n') => Some('\n'),
-        Some('r') => Some('\r'),
-        Some('f') => Some('\x0c'),
-        Some(other) => Some(other),
-        // Java reads a lone backslash at the end of the input as one NUL character short of nothing: it is dropped.
-        None => Some('\0'),
-    })
+/// What a backslash and `next` mean together. A backslash at the end never comes here: it joins two lines.
+fn unescape_one(next: Option<char>) -> char {
+    match next {
+        Some('t') => '\t',
+        Some('n') => '\n',
+        Some('r') => '\r',
+        Some('f') => '\x0c',
+        Some(other) => other,
+        None => '\\',
+    }
 }
 
 fn unicode_escape(chars: &mut Peekable<Chars<'_>>) -> Option<u16> {
@@ -162,7 +160,8 @@ mod tests {
     #[test]
     fn separators_blanks_and_comments() {
         let text = "# c\n! c\n\n a = b \nc:d\ne f\ng\n\th\t=\ti\\\n   j\r\nk=l=m\r";
-        let expected = [pair("a", "b "), pair("c", "d"), pair("e", "f"), pair("g", ""), pair("h", "ij"), pair("k", "l=m")];
+        let expected =
+            [pair("a", "b "), pair("c", "d"), pair("e", "f"), pair("g", ""), pair("h", "ij"), pair("k", "l=m")];
         assert_eq!(pairs(text), expected);
     }
 
@@ -178,11 +177,10 @@ mod tests {
 
     #[test]
     fn p06_line_ends_in_values_survive() {
-        assert_eq!(pairs("d1=\\nblah\nd2=blah\\r\nd3=\\ blah\\f"), [
-            pair("d1", "\nblah"),
-            pair("d2", "blah\r"),
-            pair("d3", " blah\x0c")
-        ]);
+        assert_eq!(
+            pairs("d1=\\nblah\nd2=blah\\r\nd3=\\ blah\\f"),
+            [pair("d1", "\nblah"), pair("d2", "blah\r"), pair("d3", " blah\x0c")]
+        );
     }
 
     proptest! {

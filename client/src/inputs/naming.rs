@@ -2,17 +2,16 @@
 //! have one name there. Jars are found by the classpath, so they get another name where theirs is taken; everything else
 //! is found by name, so equal names are refused with both paths. Nothing is opened here.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{HashMap, HashSet};
 
 use shared::error_code::ErrorCode;
 use shared::manifest::{Member, MemberKind, NAME_LIMIT, check_name};
 
-use super::open::Inspected;
 use super::reference::kind_word;
 use super::spark_uri;
-use super::{InspectedInput, Placed, PlacedInput};
+use super::{Placed, PlacedInput};
 use crate::error::{Findings, SubmitError};
+use crate::inspected_input::InspectedInput;
 
 /// One input after expansion, in the order of the command line.
 #[derive(Clone, Debug)]
@@ -30,8 +29,8 @@ pub struct Candidate {
 /// Where a candidate is.
 #[derive(Clone, Debug)]
 pub enum Found {
-    /// A regular file here: its path, its base name, and what was seen.
-    Here(PathBuf, String, Inspected),
+    /// A regular file here; for now it is called by its base name.
+    Here(InspectedInput),
     /// In the image or remote.
     Elsewhere(String),
 }
@@ -39,9 +38,9 @@ pub enum Found {
 /// What stands behind a name in the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
-    File(u64, u64),
+    File((u64, u64)),
     /// An archive's folder is never the file that it was unpacked from.
-    Folder(u64, u64),
+    Folder((u64, u64)),
     Uri(String),
 }
 
@@ -69,8 +68,8 @@ enum Round {
 
 fn round_of(candidate: &Candidate) -> Round {
     match (candidate.kind, &candidate.alias, &candidate.found) {
-        (MemberKind::Jar, _, Found::Here(..)) => Round::Jars,
-        (MemberKind::Archive, Some(_), Found::Here(..)) => Round::Aliased,
+        (MemberKind::Jar, _, Found::Here(_)) => Round::Jars,
+        (MemberKind::Archive, Some(_), Found::Here(_)) => Round::Aliased,
         _ => Round::Named,
     }
 }
@@ -82,8 +81,8 @@ struct Naming {
     names: HashMap<String, (Source, String)>,
     /// Members by file and name.
     by_file: HashMap<(u64, u64), Vec<usize>>,
-    /// Kind and place of what is listed already.
-    listed: Vec<(MemberKind, Placed, Option<String>)>,
+    /// What Spark is told of already.
+    listed: HashSet<PlacedInput>,
 }
 
 impl Naming {
@@ -91,18 +90,21 @@ impl Naming {
     fn place(&mut self, candidate: &Candidate) -> Result<Option<PlacedInput>, SubmitError> {
         let place = match &candidate.found {
             Found::Elsewhere(uri) => self.elsewhere(candidate, uri)?,
-            Found::Here(path, base, seen) if candidate.kind == MemberKind::Jar => self.jar(path, base, seen),
-            Found::Here(path, base, seen) => self.named(candidate, path, base, seen)?,
+            Found::Here(input) => match candidate.kind {
+                MemberKind::Jar => self.jar(input),
+                MemberKind::Archive => self.archive(candidate, input)?,
+                _ => self.named(candidate, input)?,
+            },
         };
         let alias = self.alias_to_list(candidate, &place);
-        let entry = (candidate.kind, place.clone(), alias.clone());
-        let is_main = self.listed.first().is_some_and(|main| main.0 == MemberKind::App && main.1 == place);
+        let entry = PlacedInput { kind: candidate.kind, place, alias };
         // The main jar is on the classpath without being listed: spark-submit adds it to spark.jars itself (F06).
-        if self.listed.contains(&entry) || (candidate.kind == MemberKind::Jar && is_main) {
+        let as_main = PlacedInput { kind: MemberKind::App, ..entry.clone() };
+        if self.listed.contains(&entry) || (entry.kind == MemberKind::Jar && self.listed.contains(&as_main)) {
             return Ok(None);
         }
-        self.listed.push(entry);
-        Ok(Some(PlacedInput { kind: candidate.kind, place, alias }))
+        self.listed.insert(entry.clone());
+        Ok(Some(entry))
     }
 
     /// A file that is sent has its alias as its name already; an archive and what lies elsewhere still need theirs.
@@ -115,69 +117,56 @@ impl Naming {
 
     fn elsewhere(&mut self, candidate: &Candidate, uri: &str) -> Result<Placed, SubmitError> {
         let base = uri.rsplit(['/', ':']).next().unwrap_or(uri);
-        let name = candidate.alias.as_deref().unwrap_or(base).to_owned();
+        let name = candidate.alias.as_deref().unwrap_or(base);
         if !name.is_empty() {
-            self.claim(&name, Source::Uri(uri.to_owned()), candidate)?;
+            self.claim(name, Source::Uri(uri.to_owned()), candidate)?;
         }
         Ok(Placed::Elsewhere(uri.to_owned()))
     }
 
-    fn named(
-        &mut self,
-        candidate: &Candidate,
-        path: &PathBuf,
-        base: &str,
-        seen: &Inspected,
-    ) -> Result<Placed, SubmitError> {
-        let name = candidate.alias.as_deref().unwrap_or(base);
+    /// Main resource, file or py-file: found by its name in the working directory.
+    fn named(&mut self, candidate: &Candidate, input: &InspectedInput) -> Result<Placed, SubmitError> {
+        let name = candidate.alias.as_deref().unwrap_or(&input.member.name);
         check(candidate, name)?;
-        let (device, inode) = seen.identity.file();
-        if candidate.kind == MemberKind::Archive {
-            self.claim(name, Source::Folder(device, inode), candidate)?;
-            return Ok(self.archive(candidate, path, base, seen));
-        }
-        self.claim(name, Source::File(device, inode), candidate)?;
+        self.claim(name, Source::File(input.identity().file), candidate)?;
         let same = |member: &Member| member.kind != MemberKind::Archive && member.name == name;
-        Ok(self.find(seen, same).unwrap_or_else(|| self.add(candidate.kind, name.to_owned(), None, path, seen)))
+        Ok(self.find(input, same).unwrap_or_else(|| self.add(candidate.kind, name.to_owned(), None, input)))
     }
 
-    fn archive(&mut self, candidate: &Candidate, path: &PathBuf, base: &str, seen: &Inspected) -> Placed {
+    /// Found by the name of its folder; its own is free where it has an alias.
+    fn archive(&mut self, candidate: &Candidate, input: &InspectedInput) -> Result<Placed, SubmitError> {
+        let base = &input.member.name;
+        let folder = candidate.alias.as_deref().unwrap_or(base);
+        check(candidate, folder)?;
+        self.claim(folder, Source::Folder(input.identity().file), candidate)?;
         let same = |member: &Member| member.kind == MemberKind::Archive && member.alias == candidate.alias;
-        if let Some(place) = self.find(seen, same) {
-            return place;
-        }
-        // The driver serves archives and files to executors under one set of names.
-        let name = if candidate.alias.is_some() { self.free_name(base) } else { base.to_owned() };
-        self.add(MemberKind::Archive, name, candidate.alias.clone(), path, seen)
+        Ok(self.find(input, same).unwrap_or_else(|| {
+            // The driver serves archives and files to executors under one set of names.
+            let name = if candidate.alias.is_some() { self.free_name(base) } else { base.clone() };
+            self.add(MemberKind::Archive, name, candidate.alias.clone(), input)
+        }))
     }
 
-    fn jar(&mut self, path: &PathBuf, base: &str, seen: &Inspected) -> Placed {
-        let same = |member: &Member| member.kind != MemberKind::Archive;
-        self.find(seen, same).unwrap_or_else(|| {
-            let name = self.free_name(base);
-            self.add(MemberKind::Jar, name, None, path, seen)
+    fn jar(&mut self, input: &InspectedInput) -> Placed {
+        self.find(input, |member| member.kind != MemberKind::Archive).unwrap_or_else(|| {
+            let name = self.free_name(&input.member.name);
+            self.add(MemberKind::Jar, name, None, input)
         })
     }
 
-    fn find(&self, seen: &Inspected, fits: impl Fn(&Member) -> bool) -> Option<Placed> {
-        let members = self.by_file.get(&seen.identity.file())?;
+    /// The member that is the same file and `fits`.
+    fn find(&self, input: &InspectedInput, fits: impl Fn(&Member) -> bool) -> Option<Placed> {
+        let members = self.by_file.get(&input.identity().file)?;
         members.iter().find(|index| fits(&self.members[**index].member)).map(|index| Placed::Member(*index))
     }
 
-    fn add(
-        &mut self,
-        kind: MemberKind,
-        name: String,
-        alias: Option<String>,
-        path: &PathBuf,
-        seen: &Inspected,
-    ) -> Placed {
-        let index = self.members.len();
-        let (device, inode) = seen.identity.file();
-        self.names.entry(name.clone()).or_insert_with(|| (Source::File(device, inode), path.display().to_string()));
-        self.by_file.entry((device, inode)).or_default().push(index);
-        let member = Member { kind, name, size: seen.identity.size, mode: seen.mode & 0o777, alias };
-        self.members.push(InspectedInput { member, path: path.clone(), identity: seen.identity });
+    fn add(&mut self, kind: MemberKind, name: String, alias: Option<String>, input: &InspectedInput) -> Placed {
+        let (index, file) = (self.members.len(), input.identity().file);
+        self.names.entry(name.clone()).or_insert_with(|| (Source::File(file), input.path.display().to_string()));
+        self.by_file.entry(file).or_default().push(index);
+        let mut input = input.clone();
+        input.member = Member { kind, name, alias, ..input.member };
+        self.members.push(input);
         Placed::Member(index)
     }
 

@@ -117,16 +117,9 @@ fn in_set(set: &[char], c: char) -> bool {
     let mut rest = set;
     let mut found = false;
     while let [first, after @ ..] = rest {
-        rest = match after {
-            ['-', last, after @ ..] => {
-                found |= (*first..=*last).contains(&c);
-                after
-            }
-            _ => {
-                found |= *first == c;
-                after
-            }
-        };
+        let (last, after) = if let ['-', last, after @ ..] = after { (last, after) } else { (first, after) };
+        found |= (*first..=*last).contains(&c);
+        rest = after;
     }
     found != negated
 }

@@ -2,7 +2,6 @@
 
 use super::*;
 use proptest::prelude::*;
-use shared::report::Failure;
 
 const KINDS: [MemberKind; 5] =
     [MemberKind::App, MemberKind::Jar, MemberKind::File, MemberKind::PyFile, MemberKind::Archive];

@@ -116,7 +116,7 @@ fn f02_patterns_are_expanded_and_sorted() {
 fn f03_a_windows_path_is_missing_as_typed() {
     let directory = files(&[]);
     let problems = problems(&directory, &[(App, r"C:\jobs\app.jar")]);
-    assert!(problems[0].0 == ErrorCode::InputMissing && problems[0].1.contains(r"C:\\jobs\\app.jar"), "{problems:?}");
+    assert!(problems[0].0 == ErrorCode::InputMissing && problems[0].1.contains(r"C:\jobs\app.jar"), "{problems:?}");
 }
 
 #[test]
@@ -231,8 +231,7 @@ fn f11_every_fault_is_in_one_list() {
     let directory = files(&["dir.jar/x", "a.conf", "b/a.conf"]);
     let lists = [(App, "@/gone.jar"), (Jar, "@/dir.jar,@/lib/*.jar"), (Plain, "@/a.conf,@/b/a.conf")];
     let codes: Vec<_> = problems(&directory, &lists).into_iter().map(|(code, _)| code).collect();
-    use ErrorCode::{DupName, InputMissing, NoMatch, NotAFile};
-    assert_eq!(codes, [InputMissing, NotAFile, NoMatch, DupName]);
+    assert_eq!(codes, [ErrorCode::InputMissing, ErrorCode::NotAFile, ErrorCode::NoMatch, ErrorCode::DupName]);
 }
 
 #[test]

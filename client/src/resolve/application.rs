@@ -56,7 +56,8 @@ fn main_resource(word: &OsString) -> Result<InputReference, SubmitError> {
     reference::parse(MemberKind::App, text)
 }
 
-/// By the file's ending, as upstream.
+/// By the file's ending, as upstream: `.PY` and `.r` are none.
+#[expect(clippy::case_sensitive_file_extension_comparisons, reason = "upstream's rule")]
 fn language(resource: &InputReference) -> Language {
     if resource.text.ends_with(".py") {
         Language::Python

@@ -1,6 +1,6 @@
 //! The API server, the door, the waits, and what follows the launch.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use shared::error_code::ErrorCode;
@@ -47,18 +47,25 @@ pub(super) fn door(reader: &mut Reader<'_>) -> DoorSettings {
     }
 }
 
-/// Names or addresses; an IPv6 address with or without brackets (R03).
+/// Names or addresses, each with a port where it is not the door's own; IPv6 with or without brackets (R03).
 fn addresses(list: &str) -> Result<Vec<String>, String> {
-    split_list(list).into_iter().map(address).collect()
+    let read = |text: &str| {
+        address(text).ok_or_else(|| format!("{text:?} is none of HOST, HOST:PORT, ADDRESS, [ADDRESS]:PORT"))
+    };
+    split_list(list).into_iter().map(read).collect()
 }
 
-fn address(text: &str) -> Result<String, String> {
+fn address(text: &str) -> Option<String> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    if bare.parse::<IpAddr>().is_ok() || ObjectName::subdomain(&text.to_ascii_lowercase()).is_ok() {
-        Ok(bare.to_owned())
-    } else {
-        Err(format!("{text:?} is no host name and no address; the port is that of the door"))
+    let is_address = bare.parse::<Ipv6Addr>().is_ok() || text.parse::<IpAddr>().is_ok();
+    let is_socket = text.parse::<SocketAddr>().is_ok_and(|address| address.port() != 0);
+    if is_address {
+        return Some(bare.to_owned());
     }
+    let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
+    let is_host = ObjectName::subdomain(&host.to_ascii_lowercase()).is_ok();
+    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port != 0));
+    (is_socket || (is_host && is_port)).then(|| text.to_owned())
 }
 
 pub(super) fn deadlines(reader: &mut Reader<'_>) -> Deadlines {
