@@ -5,10 +5,12 @@
 use std::error::Error;
 use std::time::Duration;
 
+use kube::client::AuthError;
 use kube::core::Status;
 use shared::error_code::ErrorCode;
 
 use crate::error::SubmitError;
+use crate::kube_access::helper_text;
 
 /// Why a call is worth another try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ pub fn judge(error: &kube::Error) -> Verdict {
         kube::Error::Api(status) => judge_status(status),
         kube::Error::Service(error) if tls_failure(error.as_ref()).is_some() => Verdict::Final,
         kube::Error::Service(error) if is_connect(error.as_ref()) => Verdict::Again(Trouble::Unreachable, None),
-        kube::Error::Service(error) if cause::<kube::client::AuthError>(error.as_ref()).is_some() => Verdict::Final,
+        kube::Error::Service(error) if cause::<AuthError>(error.as_ref()).is_some() => Verdict::Final,
         // The answer was lost, cut short or garbled: whatever was asked for may have happened.
         kube::Error::Service(_)
         | kube::Error::HyperError(_)
@@ -61,7 +63,7 @@ fn judge_status(status: &Status) -> Verdict {
         return Verdict::Final;
     }
     match (status.code, status.reason.as_str()) {
-        (429, _) | (503, _) | (_, "TooManyRequests" | "ServiceUnavailable") => Verdict::Again(Trouble::Busy, delay),
+        (429 | 503, _) | (_, "TooManyRequests" | "ServiceUnavailable") => Verdict::Again(Trouble::Busy, delay),
         (500 | 502 | 504, _) | (_, "InternalError" | "Timeout" | "ServerTimeout") => {
             Verdict::Again(Trouble::Unknown, delay)
         }
@@ -85,15 +87,15 @@ fn range_is_full(status: &Status) -> bool {
 pub fn explain(error: kube::Error, action: &str) -> SubmitError {
     match error {
         kube::Error::Api(status) => explain_status(&status, action),
-        kube::Error::Auth(error) => credentials(action).because(error),
+        kube::Error::Auth(error) => credentials(action).because(helper_text(&error)),
         kube::Error::Service(error) => explain_service(error, action),
         other => SubmitError::new(ErrorCode::ApiUnreachable, format!("cannot {action}")).because(other),
     }
 }
 
 fn explain_service(error: Box<dyn Error + Send + Sync>, action: &str) -> SubmitError {
-    if cause::<kube::client::AuthError>(error.as_ref()).is_some() {
-        return credentials(action).because(error);
+    if let Some(helper) = cause::<AuthError>(error.as_ref()) {
+        return credentials(action).because(helper_text(helper));
     }
     let Some(tls) = tls_failure(error.as_ref()) else {
         return SubmitError::new(ErrorCode::ApiUnreachable, format!("cannot {action}: the API server does not answer"))

@@ -185,9 +185,9 @@ impl Cluster {
 
     /// Merges `patch` into the object.
     pub async fn patch<K: Namespaced>(&self, name: &str, patch: &serde_json::Value) -> Result<K, SubmitError> {
-        let (api, params) = (self.api::<K>(), PatchParams::default());
+        let (api, params, patch) = (self.api::<K>(), PatchParams::default(), Patch::Merge(patch));
         let action = format!("change {}", self.what::<K>(name));
-        Ok(self.repeat(&action, || api.patch(name, &params, &Patch::Merge(patch))).await?)
+        Ok(self.repeat(&action, || api.patch(name, &params, &patch)).await?)
     }
 
     /// Deletes the object. One that is gone, or has been replaced by another uid, is deleted.

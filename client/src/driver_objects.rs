@@ -11,7 +11,7 @@ use kube::ResourceExt;
 use secrecy::{ExposeSecret, SecretString};
 use shared::driver_contract as contract;
 
-use crate::driver_pod::{PodContext, SPARK_PORTS, UPLOAD_PORT_NAME, object_meta, over, selector};
+use crate::driver_pod::{PodContext, UPLOAD_PORT_NAME, driver_ports, object_meta, over, selector};
 use crate::names::SubmissionNames;
 use crate::settings::{DoorSettings, Settings, TrafficPolicy};
 
@@ -29,7 +29,6 @@ pub struct ServerCertificates {
 /// The Secret that the pod mounts. Immutable: nobody swaps a key in mid-run.
 #[must_use]
 pub fn tls_secret(
-    settings: &Settings,
     names: &SubmissionNames,
     context: &PodContext,
     certificates: &ServerCertificates,
@@ -40,7 +39,7 @@ pub fn tls_secret(
         (contract::TLS_KEY, certificates.key_pem.expose_secret()),
     ];
     Secret {
-        metadata: object_meta(&settings.application.name, names, context, &names.tls_secret),
+        metadata: object_meta(names, context, &names.tls_secret),
         data: Some(data.map(|(key, text)| (key.to_owned(), ByteString(text.as_bytes().to_vec()))).into()),
         immutable: Some(true),
         type_: Some("Opaque".to_owned()),
@@ -57,17 +56,16 @@ pub fn headless_service(
     owner: Option<&OwnerReference>,
 ) -> Service {
     let driver = &settings.driver;
-    let mut metadata = object_meta(&settings.application.name, names, context, &names.headless_service);
+    let mut metadata = object_meta(names, context, &names.headless_service);
     metadata.labels = Some(over(&driver.service_labels, metadata.labels.unwrap_or_default()));
     metadata.annotations = Some(over(&driver.service_annotations, metadata.annotations.unwrap_or_default()));
     metadata.owner_references = owner.map(|owner| vec![owner.clone()]);
-    let ours = (UPLOAD_PORT_NAME, i32::from(contract::UPLOAD_PORT));
     let spec = ServiceSpec {
         cluster_ip: Some("None".to_owned()),
-        ports: Some(SPARK_PORTS.into_iter().chain([ours]).map(|(name, port)| service_port(name, port)).collect()),
+        ports: Some(driver_ports(driver).map(|(name, port)| service_port(name, port)).into()),
         // The name must hold before the pod is ready, and when an injected container never gets ready.
         publish_not_ready_addresses: Some(true),
-        selector: Some(selector(&settings.application.name, names)),
+        selector: Some(selector(names)),
         ..ServiceSpec::default()
     };
     Service { metadata, spec: Some(spec), status: None }
@@ -81,16 +79,16 @@ pub fn door_service(
     context: &PodContext,
     owner: Option<&OwnerReference>,
 ) -> Service {
-    let mut metadata = object_meta(&settings.application.name, names, context, &names.door_service);
+    let mut metadata = object_meta(names, context, &names.door_service);
     metadata.owner_references = owner.map(|owner| vec![owner.clone()]);
     let DoorSettings { node_port, traffic_policy, .. } = &settings.door;
-    let mut port = service_port(UPLOAD_PORT_NAME, i32::from(contract::UPLOAD_PORT));
+    let mut port = service_port(UPLOAD_PORT_NAME, contract::UPLOAD_PORT);
     port.node_port = node_port.map(i32::from);
     let spec = ServiceSpec {
         external_traffic_policy: Some(policy_name(*traffic_policy).to_owned()),
         ports: Some(vec![port]),
         publish_not_ready_addresses: Some(true),
-        selector: Some(selector(&settings.application.name, names)),
+        selector: Some(selector(names)),
         type_: Some("NodePort".to_owned()),
         ..ServiceSpec::default()
     };
@@ -118,7 +116,8 @@ const fn policy_name(policy: TrafficPolicy) -> &'static str {
     }
 }
 
-fn service_port(name: &str, port: i32) -> ServicePort {
+fn service_port(name: &str, port: u16) -> ServicePort {
+    let port = i32::from(port);
     ServicePort {
         name: Some(name.to_owned()),
         port,
@@ -148,7 +147,7 @@ mod tests {
     #[test]
     fn d07_owner_lease_and_label_on_each_object() {
         let pod: Pod =
-            serde_json::from_value(serde_json::json!({"metadata": {"name": "app-1-driver", "uid": "u1"}})).unwrap();
+            serde_json::from_value(serde_json::json!({"metadata": {"name": names().pod.as_str(), "uid": "u1"}})).unwrap();
         let owner = owned_by(&pod).unwrap();
         let objects = [
             headless_service(&settings(), &names(), &context(), Some(&owner)),
@@ -157,7 +156,7 @@ mod tests {
         for object in objects {
             assert_eq!(object.owner_references(), std::slice::from_ref(&owner));
             assert_eq!(object.annotations()["airlock/lease-until"], "2026-01-01T01:00:00Z");
-            assert_eq!(object.annotations()["airlock/submission-id"], "s-1");
+            assert_eq!(object.annotations()["airlock/submission-id"], names().submission_id.as_str());
             assert_eq!(object.labels()["app.kubernetes.io/managed-by"], "airlock");
             assert_eq!(object.labels()["spark-app-selector"], names().app_id);
         }
@@ -170,7 +169,7 @@ mod tests {
             certificate_pem: "CERT".into(),
             key_pem: SecretString::from("CANARY"),
         };
-        let secret = tls_secret(&settings(), &names(), &context(), &certificates);
+        let secret = tls_secret(&names(), &context(), &certificates);
         let keys: Vec<_> = secret.data.as_ref().unwrap().keys().map(String::as_str).collect();
         assert_eq!(keys, ["ca.crt", "tls.crt", "tls.key"]);
         assert!(!format!("{certificates:?}").contains("CANARY"));

@@ -20,8 +20,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use shared::driver_contract as contract;
 
 use crate::cluster::SUBMISSION_ANNOTATION;
+use crate::memory::Memory;
 use crate::names::{ObjectName, SubmissionNames};
-use crate::settings::{Deadlines, DriverSettings, Settings};
+use crate::settings::{Deadlines, DriverPorts, DriverSettings, Settings};
 
 /// Name of the driver's container, as upstream's.
 pub const DRIVER_CONTAINER: &str = "spark-kubernetes-driver";
@@ -34,12 +35,11 @@ pub const MANAGED_BY_LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "air
 /// Annotation: after it, anyone may sweep what was left behind before launch.
 pub const LEASE_ANNOTATION: &str = "airlock/lease-until";
 
-/// Upstream's ports of the driver, in its order.
-pub const SPARK_PORTS: [(&str, i32); 4] =
-    [("driver-rpc-port", 7078), ("blockmanager", 7079), ("spark-ui", 4040), ("spark-connect", 15002)];
 /// Name of the driver server's port.
 pub const UPLOAD_PORT_NAME: &str = "airlock";
 
+/// Upstream names this port whether the application is a Connect server or not.
+const SPARK_CONNECT_PORT: u16 = 15_002;
 const SCRATCH_VOLUME: &str = "airlock";
 const TLS_VOLUME: &str = "airlock-tls";
 const LOCAL_DIR_VOLUME: &str = "spark-local-dir-1";
@@ -64,8 +64,8 @@ pub struct PodContext {
 #[must_use]
 pub fn driver_pod(settings: &Settings, names: &SubmissionNames, context: &PodContext) -> Pod {
     let driver = &settings.driver;
-    let mut metadata = object_meta(&settings.application.name, names, context, &names.pod);
-    metadata.labels = Some(over(&driver.labels, labels(&settings.application.name, names)));
+    let mut metadata = object_meta(names, context, &names.pod);
+    metadata.labels = Some(over(&driver.labels, labels(names)));
     metadata.annotations = Some(over(&driver.annotations, annotations(names, context)));
     let account = driver.service_account.as_ref().map(ToString::to_string);
     let spec = PodSpec {
@@ -83,19 +83,19 @@ pub fn driver_pod(settings: &Settings, names: &SubmissionNames, context: &PodCon
 
 /// Upstream's labels and our own, on every object of the submission.
 #[must_use]
-pub fn labels(app_name: &str, names: &SubmissionNames) -> BTreeMap<String, String> {
+pub fn labels(names: &SubmissionNames) -> BTreeMap<String, String> {
     let (key, value) = MANAGED_BY_LABEL;
-    let mut labels = selector(app_name, names);
+    let mut labels = selector(names);
     labels.insert(key.to_owned(), value.to_owned());
     labels
 }
 
 /// Upstream's labels: what selects the driver pod.
 #[must_use]
-pub fn selector(app_name: &str, names: &SubmissionNames) -> BTreeMap<String, String> {
+pub fn selector(names: &SubmissionNames) -> BTreeMap<String, String> {
     let pairs = [
         (APP_LABEL, names.app_id.clone()),
-        ("spark-app-name", label_value(app_name)),
+        ("spark-app-name", names.app_name_label.clone()),
         ("spark-role", "driver".to_owned()),
         ("spark-version", SPARK_VERSION.to_owned()),
     ];
@@ -112,16 +112,11 @@ pub fn annotations(names: &SubmissionNames, context: &PodContext) -> BTreeMap<St
 
 /// Metadata that every object of the submission has.
 #[must_use]
-pub fn object_meta(
-    app_name: &str,
-    names: &SubmissionNames,
-    context: &PodContext,
-    name: &ObjectName,
-) -> ObjectMeta {
+pub fn object_meta(names: &SubmissionNames, context: &PodContext, name: &ObjectName) -> ObjectMeta {
     ObjectMeta {
         name: Some(name.to_string()),
         namespace: Some(context.namespace.clone()),
-        labels: Some(labels(app_name, names)),
+        labels: Some(labels(names)),
         annotations: Some(annotations(names, context)),
         ..ObjectMeta::default()
     }
@@ -143,7 +138,7 @@ fn container(settings: &Settings, names: &SubmissionNames, context: &PodContext)
         command: Some(vec![driver.server_command.clone()]),
         args: Some(server_arguments(driver, &settings.deadlines, names, &context.namespace)),
         env: Some(environment(driver, names, context)),
-        ports: Some(ports()),
+        ports: Some(container_ports(driver)),
         resources: Some(resources(driver, context.bundle_bytes)),
         security_context: Some(security_context(context.non_root)),
         volume_mounts: Some(volume_mounts(names)),
@@ -211,21 +206,33 @@ fn local_dir(names: &SubmissionNames) -> String {
     format!("/var/data/spark-{}", groups.join("-"))
 }
 
-fn ports() -> Vec<ContainerPort> {
-    let ours = (UPLOAD_PORT_NAME, i32::from(contract::UPLOAD_PORT));
-    let ports = SPARK_PORTS.into_iter().chain([ours]).map(|(name, port)| ContainerPort {
+/// Every port of the driver, for pod and headless Service: upstream's in its order, then the driver server's.
+#[must_use]
+pub fn driver_ports(driver: &DriverSettings) -> [(&'static str, u16); 5] {
+    let DriverPorts { rpc, block_manager, ui } = driver.ports;
+    [
+        ("driver-rpc-port", rpc),
+        ("blockmanager", block_manager),
+        ("spark-ui", ui),
+        ("spark-connect", SPARK_CONNECT_PORT),
+        (UPLOAD_PORT_NAME, contract::UPLOAD_PORT),
+    ]
+}
+
+fn container_ports(driver: &DriverSettings) -> Vec<ContainerPort> {
+    let ports = driver_ports(driver).map(|(name, port)| ContainerPort {
         name: Some(name.to_owned()),
-        container_port: port,
+        container_port: i32::from(port),
         protocol: Some("TCP".to_owned()),
         ..ContainerPort::default()
     });
-    ports.collect()
+    ports.into()
 }
 
 /// Memory is requested and limited alike, as upstream; scratch space is reserved so that a driver is not the first to
 /// be evicted for the bundle that it received.
 fn resources(driver: &DriverSettings, bundle_bytes: u64) -> ResourceRequirements {
-    let memory = format!("{}Mi", driver.memory.mib() + driver.memory_overhead.mib());
+    let memory = Memory::from_mib(driver.memory.mib() + driver.memory_overhead.mib()).to_string();
     let scratch = format!("{}Mi", bundle_bytes.div_ceil(MIB).max(1));
     let quantities = |pairs: &[(&str, &String)]| {
         pairs.iter().map(|(name, amount)| ((*name).to_owned(), Quantity((*amount).clone()))).collect::<BTreeMap<_, _>>()
@@ -280,19 +287,6 @@ fn volume_mounts(names: &SubmissionNames) -> Vec<VolumeMount> {
 fn pull_secrets(driver: &DriverSettings) -> Option<Vec<LocalObjectReference>> {
     let references = driver.pull_secrets.iter().map(|name| LocalObjectReference { name: name.clone() });
     (!driver.pull_secrets.is_empty()).then(|| references.collect())
-}
-
-/// `name` as a label's value: lower case, `-` for everything else, at most 63 bytes, as upstream cleans it.
-fn label_value(name: &str) -> String {
-    let mut value = String::new();
-    for c in name.trim().to_lowercase().chars() {
-        let c = if c.is_ascii_alphanumeric() { c } else { '-' };
-        if c != '-' || !value.ends_with('-') {
-            value.push(c);
-        }
-    }
-    value.truncate(63);
-    value.trim_matches('-').to_owned()
 }
 
 #[cfg(test)]

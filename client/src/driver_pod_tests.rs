@@ -36,11 +36,3 @@ fn labels_that_objects_are_found_by_cannot_be_set_by_users() {
     assert_eq!(pod.labels()["spark-app-selector"], names().app_id);
     assert_eq!(pod.labels()["team"], "x");
 }
-
-#[test]
-fn p08_any_application_name_is_a_label() {
-    let table = [("T_1 %x", "t-1-x"), ("--", ""), ("ÄÖ", ""), (&"x".repeat(99), &"x".repeat(63)), ("a.b", "a-b")];
-    for (name, expected) in table {
-        assert_eq!(label_value(name), expected, "{name}");
-    }
-}

@@ -5,11 +5,11 @@ use std::time::Duration;
 use shared::driver_contract as contract;
 use shared::manifest::MemberKind;
 
-use crate::driver_pod::PodContext;
-use crate::memory::Memory;
-use crate::names::{ObjectName, SubmissionId, SubmissionNames};
-use crate::settings::{
-    Application, Deadlines, DoorSettings, DriverSettings, FollowSettings, InputPlace, InputReference, Language,
+use client::driver_pod::PodContext;
+use client::memory::Memory;
+use client::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
+use client::settings::{
+    Application, Deadlines, DoorSettings, DriverPorts, DriverSettings, FollowSettings, InputPlace, InputReference, Language,
     Settings,
 };
 
@@ -30,18 +30,19 @@ pub fn settings() -> Settings {
         arguments: vec![],
     };
     Settings {
-        access: crate::settings::AccessSettings {
+        access: client::settings::AccessSettings {
             connection_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(10),
             ..Default::default()
         },
-        namespace: Some(ObjectName::new("spark")),
+        namespace: ObjectName::label("spark").ok(),
         application,
         inputs: vec![],
         driver: driver(),
         door: DoorSettings::default(),
         deadlines: deadlines(),
         follow: FollowSettings { wait: true, report_interval: Duration::from_secs(1), logs: false },
+        conf_dir: None,
         properties: [].into(),
     }
 }
@@ -52,10 +53,11 @@ fn driver() -> DriverSettings {
         image: "registry.example/spark:4.3.0".into(),
         pull_policy: "IfNotPresent".into(),
         pull_secrets: vec!["pull".into()],
-        service_account: Some(ObjectName::new("spark")),
+        service_account: ObjectName::label("spark").ok(),
         memory: Memory::from_mib(1024),
         memory_overhead: Memory::from_mib(384),
         memory_overhead_factor: 0.1,
+        ports: DriverPorts { rpc: 7078, block_manager: 7079, ui: 4040 },
         cores_request: "1".into(),
         cores_limit: Some("2".into()),
         labels: [("team".into(), "x".into())].into(),
@@ -84,19 +86,10 @@ fn deadlines() -> Deadlines {
     }
 }
 
-/// Names of submission `s-1`.
+/// Names that do not change from run to run.
 #[must_use]
 pub fn names() -> SubmissionNames {
-    let prefix = "t-1-x-0123456789abcdef";
-    SubmissionNames {
-        submission_id: SubmissionId::new("s-1"),
-        app_id: "spark-0123456789abcdef0123456789abcdef".into(),
-        prefix: prefix.into(),
-        pod: ObjectName::new(format!("{prefix}-driver")),
-        headless_service: ObjectName::new(format!("{prefix}-driver-svc")),
-        tls_secret: ObjectName::new(format!("{prefix}-airlock-tls")),
-        door_service: ObjectName::new(format!("{prefix}-airlock-door")),
-    }
+    SubmissionNames::new("T_1 %x", None, &[0xab; RANDOM_BYTES])
 }
 
 /// Namespace `spark`, a bundle of 3 MiB and a byte.
