@@ -39,9 +39,14 @@ pub mod staging;
 pub mod submission;
 pub mod sums;
 mod tar_header;
+#[cfg(test)]
+#[path = "../tests/common/bundle.rs"]
+mod test_bundle;
 pub mod tls;
 pub mod turns;
 pub mod unpack;
+#[cfg(test)]
+mod unpack_tests;
 pub mod work_directory;
 
 use std::panic::{self, AssertUnwindSafe};

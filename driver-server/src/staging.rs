@@ -22,6 +22,7 @@ pub type Sha256Digest = [u8; 32];
 /// The folders of the staging directory, opened.
 #[derive(Debug)]
 pub struct Staging {
+    root: Dir,
     folders: BTreeMap<&'static str, Dir>,
 }
 
@@ -37,7 +38,7 @@ impl Staging {
                 folders.insert(folder, make_dir(&staging, folder).map_err(failed)?);
             }
         }
-        Ok(Self { folders })
+        Ok(Self { root: staging, folders })
     }
 
     /// Creates the file of `member`, which must not exist in any form: not as a file, not as a link.
@@ -51,9 +52,10 @@ impl Staging {
         }
     }
 
-    /// Checks that the file of `member` is what was written: a regular file of its size.
+    /// Checks that the file of `member` is what was written: a regular file of its size. It is looked up by its path, so
+    /// a folder that somebody has put in the place of ours is found out.
     pub fn check(&self, member: &Member) -> Result<(), Refusal> {
-        let metadata = self.folder(member).and_then(|folder| folder.symlink_metadata(&member.name));
+        let metadata = self.root.symlink_metadata(member.path());
         let found = match metadata {
             Ok(metadata) if metadata.is_file() && metadata.len() == member.size => return Ok(()),
             Ok(metadata) if metadata.is_file() => format!("{} bytes", metadata.len()),

@@ -63,7 +63,10 @@ impl Unpacker {
             let now = &bytes[..bytes.len().min(room)];
             let taken = match segment.content {
                 Content::File(index) => self.take_file(segment, index, now)?,
-                Content::Sums => self.take_sums(segment, now)?,
+                Content::Sums => {
+                    self.sums.push(self.layout.members(), &self.digests, now);
+                    now.len()
+                }
                 _ => self.take_fixed(segment, now)?,
             };
             self.offset += taken as u64;
@@ -99,14 +102,6 @@ impl Unpacker {
         file.write(member, bytes)?;
         if self.offset + bytes.len() as u64 == segment.end() {
             self.finish_file(index)?;
-        }
-        Ok(bytes.len())
-    }
-
-    fn take_sums(&mut self, segment: Segment, bytes: &[u8]) -> Result<usize, Refusal> {
-        self.sums.push(self.layout.members(), &self.digests, bytes);
-        if self.offset + bytes.len() as u64 == segment.end() {
-            self.sums_digest = Some(std::mem::take(&mut self.sums).finish()?);
         }
         Ok(bytes.len())
     }
@@ -156,7 +151,15 @@ impl Unpacker {
     }
 
     fn end_fixed(&mut self, segment: Segment) -> Result<(), Refusal> {
-        let Content::Header(index) = segment.content else { return Ok(()) };
+        let index = match segment.content {
+            Content::Header(index) => index,
+            // Here and not behind the text, since a bundle without members has none.
+            Content::End => {
+                self.sums_digest = Some(std::mem::take(&mut self.sums).finish()?);
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
         let member: &Member = &self.layout.members()[index];
         self.file = Some(self.staging.create(member)?);
         if member.size == 0 { self.finish_file(index) } else { Ok(()) }
