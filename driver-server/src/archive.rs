@@ -85,7 +85,9 @@ impl Target<'_> {
                 _ => return Err(self.refused_type(&name)),
             }
         }
-        Ok(())
+        // Behind the end of the tar lies what proves the compressed stream.
+        let rest = io::copy(&mut archive.into_inner(), &mut io::sink());
+        rest.map(drop).map_err(|error| self.unreadable(&error))
     }
 
     fn unpack_zip(&self, reader: BufReader<File>) -> Result<(), Refusal> {
@@ -186,8 +188,9 @@ impl Target<'_> {
     }
 
     fn failed(&self, name: &str, error: &io::Error) -> Refusal {
-        // What the folder's handle refuses to do, it refuses with this kind and no error of the kernel's.
-        if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
+        // Making folders says "exists" of a link that leads out, so the way to the entry is looked at as well.
+        let on_the_way = |part: &Path| self.folder.metadata(part).is_err_and(|error| leads_out(&error));
+        if leads_out(error) || Path::new(name).ancestors().any(on_the_way) {
             let detail = format!("{}: entry {name:?} leads out of its folder", self.archive);
             return Refusal::new(ErrorCode::ArchivePath, detail);
         }
@@ -198,4 +201,9 @@ impl Target<'_> {
         let detail = format!("{} cannot be unpacked: {error}", self.archive);
         Refusal::new(ErrorCode::ArchiveFormat, detail).hint("check that the archive opens with the usual tools")
     }
+}
+
+/// Whether the folder's handle has refused: with this kind, and no error of the kernel's.
+fn leads_out(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }

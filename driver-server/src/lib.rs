@@ -14,6 +14,8 @@
 pub mod activity;
 pub mod admission;
 pub mod archive;
+#[cfg(test)]
+mod archive_tests;
 pub mod become_driver;
 pub mod cli;
 pub mod connection;
