@@ -237,8 +237,10 @@ impl TestClient {
 
     /// Sends the whole of `bundle`.
     pub(crate) async fn upload(&self, bundle: &Bundle) -> SubmissionStatus {
+        // Made first: while the thread is busy with it, the client cannot see that an idle connection was closed.
+        let sent = bundle.gzip();
         self.put(&bundle.manifest).await.unwrap();
-        let status = self.patch(0, bundle.gzip()).await.unwrap();
+        let status = self.patch(0, sent).await.unwrap();
         assert_eq!(status.state, SubmissionState::Verified);
         status
     }
