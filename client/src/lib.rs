@@ -23,3 +23,55 @@ pub mod setting_keys;
 pub mod settings;
 pub mod spark_conf;
 pub mod upload;
+
+use std::ffi::OsString;
+
+use shared::error_code::ErrorCode;
+
+use cli::{Command, Parsed, SubmitArguments};
+use error::{Problems, SubmitError};
+use resolve::Environment;
+
+/// The program's name at the beginning of its last line.
+const PROGRAM: &str = "airlock";
+
+/// What a run ends with.
+#[derive(Debug, Default)]
+pub struct Ending {
+    /// Data that was asked for.
+    pub stdout: String,
+    /// Everything else.
+    pub stderr: String,
+    /// The process's status.
+    pub status: u8,
+}
+
+/// Runs the command that `words` are, the program's name first.
+#[must_use]
+pub fn run(words: impl IntoIterator<Item = OsString>) -> Ending {
+    match cli::parse(words) {
+        Ok(Parsed::Show(text)) => Ending { stdout: text, ..Ending::default() },
+        Ok(Parsed::Run(cli)) => match &cli.command {
+            Command::Submit(arguments) => submit(arguments),
+        },
+        Err(error) => failed(String::new(), &error.into()),
+    }
+}
+
+fn submit(arguments: &SubmitArguments) -> Ending {
+    let (prepared, warnings) = prepare::prepare(arguments, &Environment::of_process());
+    let warnings: String = warnings.iter().map(|warning| format!("{PROGRAM}: warning: {warning}\n")).collect();
+    match prepared {
+        Err(problems) => failed(warnings, &problems),
+        Ok(prepared) => {
+            let described: String = prepared.described.iter().map(|line| format!("{PROGRAM}: {line}\n")).collect();
+            let not_yet = SubmitError::new(ErrorCode::Bug, "the steps after inspection are not built yet");
+            failed(warnings + &described, &not_yet.into())
+        }
+    }
+}
+
+fn failed(before: String, problems: &Problems) -> Ending {
+    let stderr = before + &problems.render(PROGRAM);
+    Ending { stderr, status: problems.code().exit_status(), ..Ending::default() }
+}
