@@ -25,7 +25,7 @@ pub fn keep_retry_after(response: Response<AnyBody>) -> Response<AnyBody> {
         "reason": "TooManyRequests", "message": "the server asked to come back later",
         "details": {"retryAfterSeconds": seconds},
     });
-    response.map(|_| Box::new(Full::new(Bytes::from(stated.to_string())).map_err(|never| match never {})) as AnyBody)
+    response.map(|_| Box::new(Full::new(Bytes::from(stated.to_string())).map_err(Into::into)) as AnyBody)
 }
 
 /// The delay in the header, given as seconds or as a date.
