@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::cluster::{Cluster, Namespaced, SUBMISSION_ANNOTATION};
 use crate::error::SubmitError;
 use crate::names::SubmissionId;
+use crate::progress::Progress;
 
 /// Seconds that the driver server gets to say why it ends.
 const POD_GRACE: u32 = 2;
@@ -54,13 +55,27 @@ pub struct Created<'a> {
     cluster: &'a Cluster,
     submission: &'a SubmissionId,
     entries: Mutex<Vec<Entry>>,
+    open_port: Mutex<Option<(u16, Instant)>>,
+    progress: &'a Progress,
 }
 
 impl<'a> Created<'a> {
     /// Nothing yet.
     #[must_use]
-    pub fn nothing(cluster: &'a Cluster, submission: &'a SubmissionId) -> Self {
-        Self { cluster, submission, entries: Mutex::default() }
+    pub fn nothing(cluster: &'a Cluster, submission: &'a SubmissionId, progress: &'a Progress) -> Self {
+        Self { cluster, submission, entries: Mutex::default(), open_port: Mutex::default(), progress }
+    }
+
+    /// The door that was created leads through `port`. How long it was open is said when it is closed.
+    pub fn door_is_open(&self, port: u16) {
+        self.progress.say(format!("port {port} open"));
+        *self.open_port.lock().unwrap_or_else(PoisonError::into_inner) = Some((port, Instant::now()));
+    }
+
+    fn say_closed(&self) {
+        if let Some((port, since)) = self.open_port.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            self.progress.say(format!("port {port} open for {:.1} s", since.elapsed().as_secs_f64()));
+        }
     }
 
     /// Creates `object` and remembers it, whatever comes of it.
@@ -81,12 +96,15 @@ impl<'a> Created<'a> {
             return Ok(());
         };
         let removed = match kind {
-            Kind::Door | Kind::HeadlessService => self.remove_object::<Service>(&entry, limit).await,
-            Kind::Pod => self.remove_object::<Pod>(&entry, limit).await,
-            Kind::Secret => self.remove_object::<Secret>(&entry, limit).await,
+            Kind::Door | Kind::HeadlessService => Box::pin(self.remove_object::<Service>(&entry, limit)).await,
+            Kind::Pod => Box::pin(self.remove_object::<Pod>(&entry, limit)).await,
+            Kind::Secret => Box::pin(self.remove_object::<Secret>(&entry, limit)).await,
         };
         if removed.is_ok() {
             self.with(|entries| entries.retain(|entry| entry.kind != kind));
+            if kind == Kind::Door {
+                self.say_closed();
+            }
         }
         removed.map_err(|why| Leftover { what: self.describe(&entry), why })
     }

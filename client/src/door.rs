@@ -23,7 +23,7 @@ const ADDRESS_TYPES: [&str; 3] = ["ExternalIP", "InternalIP", "Hostname"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Host {
     /// An address, or a name.
-    host: String,
+    text: String,
     /// A port of its own, where the user gave one.
     port: Option<u16>,
     /// For messages.
@@ -32,8 +32,8 @@ struct Host {
 
 /// The node port that the API server gave the door.
 pub fn node_port(door: &Service) -> Result<u16, SubmitError> {
-    let ports = door.spec.iter().flat_map(|spec| spec.ports.iter().flatten());
-    let port = ports.filter_map(|port| port.node_port).next().and_then(|port| u16::try_from(port).ok());
+    let mut ports = door.spec.iter().flat_map(|spec| spec.ports.iter().flatten());
+    let port = ports.find_map(|port| port.node_port).and_then(|port| u16::try_from(port).ok());
     port.filter(|port| *port != 0).ok_or_else(|| {
         SubmitError::new(ErrorCode::PortsExhausted, format!("door {} was made without a node port", door.name_any()))
     })
@@ -54,7 +54,7 @@ pub async fn candidates(
     };
     let found = resolve(&hosts, port, progress).await;
     if found.is_empty() {
-        let names: Vec<_> = hosts.iter().map(|host| host.host.as_str()).collect();
+        let names: Vec<_> = hosts.iter().map(|host| host.text.as_str()).collect();
         return Err(SubmitError::new(ErrorCode::DriverUnreachable, "there is no address to reach the driver at")
             .because(format!("none of these can be resolved: {}", names.join(", ")))
             .hint("name one: --conf spark.airlock.door.addresses=HOST"));
@@ -80,15 +80,15 @@ async fn nodes(cluster: &Cluster, progress: &Progress) -> Result<Vec<Node>, Subm
 fn given_host(text: &str) -> Host {
     let origin = format!("{text} (given)");
     if let Ok(address) = text.parse::<SocketAddr>() {
-        return Host { host: address.ip().to_string(), port: Some(address.port()), origin };
+        return Host { text: address.ip().to_string(), port: Some(address.port()), origin };
     }
     let bare = text.trim_matches(['[', ']']);
     if bare.parse::<IpAddr>().is_ok() {
-        return Host { host: bare.to_owned(), port: None, origin };
+        return Host { text: bare.to_owned(), port: None, origin };
     }
     match text.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?))) {
-        Some((host, port)) => Host { host: host.to_owned(), port: Some(port), origin },
-        None => Host { host: text.to_owned(), port: None, origin },
+        Some((host, port)) => Host { text: host.to_owned(), port: Some(port), origin },
+        None => Host { text: text.to_owned(), port: None, origin },
     }
 }
 
@@ -97,7 +97,7 @@ fn node_hosts(pod: &Pod, nodes: &[Node], policy: TrafficPolicy) -> Vec<Host> {
     let own = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
     let host_ip = pod.status.as_ref().and_then(|status| status.host_ip.clone());
     let origin = format!("{own} (the pod's node)");
-    let mut hosts: Vec<_> = host_ip.into_iter().map(|host| Host { host, port: None, origin: origin.clone() }).collect();
+    let mut hosts: Vec<_> = host_ip.into_iter().map(|host| Host { text: host, port: None, origin: origin.clone() }).collect();
     let (mine, others): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.name_any() == own);
     let others = others.into_iter().filter(|node| policy == TrafficPolicy::Cluster && is_usable(node));
     let ordered: Vec<_> = mine.into_iter().chain(others).collect();
@@ -110,7 +110,7 @@ fn node_hosts(pod: &Pod, nodes: &[Node], policy: TrafficPolicy) -> Vec<Host> {
 fn addresses<'a>(node: &'a Node, kind: &'a str) -> impl Iterator<Item = Host> + 'a {
     let listed = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
     listed.filter(move |address| address.type_ == kind).map(move |address| Host {
-        host: address.address.clone(),
+        text: address.address.clone(),
         port: None,
         origin: format!("{} {kind}", node.name_any()),
     })
@@ -130,7 +130,7 @@ async fn resolve(hosts: &[Host], port: u16, progress: &Progress) -> Vec<Candidat
     let mut found: Vec<Candidate> = Vec::new();
     for (host, addresses) in hosts.iter().zip(futures::future::join_all(lookups).await) {
         if addresses.is_empty() && host.origin.ends_with("(given)") {
-            progress.say(format!("door address {} does not resolve", host.host));
+            progress.say(format!("door address {} does not resolve", host.text));
         }
         for address in addresses {
             if found.iter().all(|candidate| candidate.address != address) {
@@ -142,10 +142,10 @@ async fn resolve(hosts: &[Host], port: u16, progress: &Progress) -> Vec<Candidat
 }
 
 async fn resolve_one(host: &Host, port: u16) -> Vec<SocketAddr> {
-    if let Ok(address) = host.host.parse::<IpAddr>() {
+    if let Ok(address) = host.text.parse::<IpAddr>() {
         return vec![SocketAddr::new(address, port)];
     }
-    match timeout(RESOLVE_LIMIT, tokio::net::lookup_host((host.host.as_str(), port))).await {
+    match timeout(RESOLVE_LIMIT, tokio::net::lookup_host((host.text.as_str(), port))).await {
         Ok(Ok(addresses)) => addresses.collect(),
         _ => Vec::new(),
     }

@@ -65,7 +65,7 @@ async fn r03_given_addresses_in_every_form() {
         assert_eq!(dial_list(&[given_host(text)]).await, [expected], "{text}");
     }
     let named = given_host("gateway.example:443");
-    assert_eq!((named.host.as_str(), named.port), ("gateway.example", Some(443)));
+    assert_eq!((named.text.as_str(), named.port), ("gateway.example", Some(443)));
 }
 
 #[test]

@@ -46,7 +46,6 @@ pub async fn connect(settings: &AccessSettings) -> Result<Access, SubmitError> {
     check_plaintext(&config.cluster_url)?;
     config.connect_timeout = Some(settings.connection_timeout);
     config.write_timeout = Some(settings.request_timeout);
-    config.default_retry = false;
     if config.proxy_url.is_none() {
         config.proxy_url = environment_proxy(&config.cluster_url)?;
     }
@@ -119,7 +118,8 @@ fn proxy_for(server: &Uri, variable: &str, url: &str, matcher: &Matcher) -> Resu
 }
 
 /// Builds the client, which runs a credential helper where the kubeconfig has one.
-async fn build(config: Config) -> Result<Client, SubmitError> {
+pub async fn build(mut config: Config) -> Result<Client, SubmitError> {
+    config.default_retry = false;
     let building = tokio::task::spawn_blocking(move || {
         let keep = MapResponseLayer::new(keep_retry_after);
         Ok(ClientBuilder::try_from(config)?.with_layer(&keep).build())

@@ -189,8 +189,8 @@ fn start_phase(pod: &Pod, events: &[Event]) -> PodState {
     let assigned = pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
     if !assigned {
         let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-        let refused = conditions.filter(|it| it.type_ == "PodScheduled" && it.status == "False");
-        let text = refused.last().and_then(|it| it.message.clone()).unwrap_or_default();
+        let mut refused = conditions.filter(|it| it.type_ == "PodScheduled" && it.status == "False");
+        let text = refused.next_back().and_then(|it| it.message.clone()).unwrap_or_default();
         // Not a fault: a cluster that grows on demand says this first, and the phase has its own limit.
         return waiting(StartPhase::Schedule, text);
     }

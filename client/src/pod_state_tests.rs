@@ -3,6 +3,7 @@
 use super::*;
 use serde_json::{Value, json};
 
+#[expect(clippy::needless_pass_by_value, reason = "the tables read better")]
 fn pod(status: Value) -> Pod {
     let on_node =
         json!({"metadata": {"name": "x-driver"}, "spec": {"nodeName": "node1", "containers": []}, "status": status});
@@ -13,6 +14,7 @@ fn driver(state: Value) -> Value {
     container(DRIVER_CONTAINER, state)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the tables read better")]
 fn container(name: &str, state: Value) -> Value {
     json!({"name": name, "image": "r/spark:9", "imageID": "", "ready": false, "restartCount": 0, "state": state})
 }

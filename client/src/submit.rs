@@ -9,9 +9,9 @@ use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
 use shared::error_code::ErrorCode;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
-use crate::cleanup::{Created, Kind};
+use crate::cleanup::{Created, Kind, Leftover};
 use crate::cluster::Cluster;
 use crate::door;
 use crate::driver_objects::{door_service, headless_service, owned_by, owner_patch, tls_secret};
@@ -62,40 +62,33 @@ pub struct Submission<'a, T> {
     pub progress: &'a Progress,
 }
 
-/// Everything that stands when the bundle is verified.
+/// What stands when the bundle is verified.
 struct Uploaded<C> {
     driver: DriverPod,
     connection: C,
-    door: OpenDoor,
-}
-
-struct OpenDoor {
-    port: u16,
-    since: Instant,
 }
 
 impl<T: Transfer> Submission<'_, T> {
     /// Runs the submission.
     pub async fn run(&self, interrupts: &mut Interrupts) -> Result<Outcome, Problems> {
-        let created = Created::nothing(self.cluster, &self.names.submission_id);
+        let created = Created::nothing(self.cluster, &self.names.submission_id, self.progress);
+        let mut pressed = None;
         let uploaded = tokio::select! {
             biased;
-            interrupt = interrupts.next() => Err(interrupted(interrupt).into()),
+            interrupt = interrupts.next() => Err(interrupted(*pressed.insert(interrupt)).into()),
             uploaded = self.up_to_upload(&created) => uploaded,
         };
         let mut uploaded = match uploaded {
             Ok(uploaded) => uploaded,
-            Err(error) => return Err(self.clean_up(&created, error, interrupts).await),
+            Err(error) => return Err(self.clean_up(&created, error, interrupts, &mut pressed).await),
         };
-        let (launched, interrupt) = self.launch(&mut uploaded, interrupts).await;
-        self.close(&created, &uploaded.door).await;
-        match launched {
-            Launched::No(error) => Err(self.clean_up(&created, error.into(), interrupts).await),
-            Launched::Unknown(error) => Err(error.into()),
-            Launched::Yes => match interrupt {
-                Some(interrupt) => Err(self.left_alone(interrupt).into()),
-                None => self.follow(&uploaded.driver, interrupts).await,
-            },
+        let launched = self.launch(&mut uploaded, interrupts, &mut pressed).await;
+        self.finish_anyway(interrupts, &mut pressed, self.close(&created)).await;
+        match (launched, pressed) {
+            (Launched::No(error), _) => Err(self.clean_up(&created, error.into(), interrupts, &mut pressed).await),
+            (Launched::Unknown(error), _) => Err(error.into()),
+            (Launched::Yes, Some(interrupt)) => Err(self.left_alone(interrupt).into()),
+            (Launched::Yes, None) => self.follow(&uploaded.driver, interrupts).await,
         }
     }
 
@@ -122,18 +115,11 @@ impl<T: Transfer> Submission<'_, T> {
         let pod = await_server(cluster, &driver, &settings.deadlines, progress).await?;
 
         let door = created.create(Kind::Door, &door_service(settings, names, &context, Some(&owner))).await?;
-        let open = OpenDoor { port: door::node_port(&door)?, since: Instant::now() };
-        progress.say(format!("port {} open", open.port));
-        let uploading = self.upload(&pod, open.port, &server_name, &credentials);
-        let uploaded = self.beside_the_pod(&driver, uploading).await;
-        let connection = match uploaded {
-            Ok(connection) => connection,
-            Err(error) => {
-                self.close(created, &open).await;
-                return Err(error.into());
-            }
-        };
-        Ok(Uploaded { driver, connection, door: open })
+        let port = door::node_port(&door)?;
+        created.door_is_open(port);
+        let uploading = self.upload(&pod, port, &server_name, &credentials);
+        let connection = self.beside_the_pod(&driver, uploading).await?;
+        Ok(Uploaded { driver, connection })
     }
 
     fn context(&self) -> Result<PodContext, SubmitError> {
@@ -188,35 +174,49 @@ impl<T: Transfer> Submission<'_, T> {
         Err(timeout(POD_REASON_LIMIT, pod_end).await.unwrap_or(failure))
     }
 
-    /// Step 8. A first interrupt does not cut it off: whether the driver runs must be known.
+    /// Step 8. An interrupt does not cut it off: whether the driver runs must be known.
     async fn launch(
         &self,
         uploaded: &mut Uploaded<T::Connection>,
         interrupts: &mut Interrupts,
-    ) -> (Launched, Option<Interrupt>) {
-        let limit = self.settings.deadlines.reach;
-        let mut settling =
-            std::pin::pin!(settle(self.transfer, &mut uploaded.connection, self.cluster, &uploaded.driver, limit));
-        tokio::select! {
-            launched = &mut settling => return (launched, None),
-            interrupt = interrupts.next() => {
-                self.progress.say("interrupted while launching: finding out whether the driver runs");
-                tokio::select! {
-                    launched = settling => (launched, Some(interrupt)),
-                    interrupt = interrupts.next() => (Launched::Unknown(self.maybe_launched(interrupt)), Some(interrupt)),
+        pressed: &mut Option<Interrupt>,
+    ) -> Launched {
+        let (limit, Uploaded { driver, connection }) = (self.settings.deadlines.reach, uploaded);
+        let settling = settle(self.transfer, connection, self.cluster, driver, limit);
+        let settled = self.finish_anyway(interrupts, pressed, settling).await;
+        settled.unwrap_or_else(|| Launched::Unknown(self.maybe_launched(pressed.unwrap_or(Interrupt::Int))))
+    }
+
+    /// Runs `work` to its end. One interrupt is noted, a second one leaves at once: then there is no result.
+    async fn finish_anyway<R>(
+        &self,
+        interrupts: &mut Interrupts,
+        pressed: &mut Option<Interrupt>,
+        work: impl Future<Output = R>,
+    ) -> Option<R> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                result = &mut work => return Some(result),
+                interrupt = interrupts.next() => {
+                    if pressed.replace(interrupt).is_some() {
+                        return None;
+                    }
+                    self.progress.say("interrupted: finishing this step, interrupt again to leave at once");
                 }
             }
         }
     }
 
     /// Step 9. What cannot be removed now goes with the driver's end or its lease, so it is said and no more.
-    async fn close(&self, created: &Created<'_>, door: &OpenDoor) {
+    async fn close(&self, created: &Created<'_>) {
         let limit = self.settings.deadlines.api;
-        let (closed, secret) = tokio::join!(created.remove(Kind::Door, limit), created.remove(Kind::Secret, limit));
-        if closed.is_ok() {
-            self.progress.say(format!("port {} open for {:.1} s", door.port, door.since.elapsed().as_secs_f64()));
-        }
-        for left in closed.err().into_iter().chain(secret.err()) {
+        let (door, secret) = tokio::join!(created.remove(Kind::Door, limit), created.remove(Kind::Secret, limit));
+        self.say_left(door.err().into_iter().chain(secret.err()));
+    }
+
+    fn say_left(&self, left: impl IntoIterator<Item = Leftover>) {
+        for left in left {
             self.progress.say(format!("could not remove {}: {}", left.what, left.why));
         }
     }
@@ -236,20 +236,18 @@ impl<T: Transfer> Submission<'_, T> {
         }
     }
 
-    /// Takes everything away before the launch. A second interrupt ends that at once.
-    async fn clean_up(&self, created: &Created<'_>, error: Problems, interrupts: &mut Interrupts) -> Problems {
-        let limit = self.settings.deadlines.api;
-        tokio::select! {
-            left = created.remove_all(limit) => {
-                for left in left {
-                    self.progress.say(format!("could not remove {}: {}", left.what, left.why));
-                }
-            }
-            _ = interrupts.next() => {
-                for what in created.remaining() {
-                    self.progress.say(format!("may still be there: {what}"));
-                }
-            }
+    /// Takes everything away before the launch.
+    async fn clean_up(
+        &self,
+        created: &Created<'_>,
+        error: Problems,
+        interrupts: &mut Interrupts,
+        pressed: &mut Option<Interrupt>,
+    ) -> Problems {
+        let removing = created.remove_all(self.settings.deadlines.api);
+        match self.finish_anyway(interrupts, pressed, removing).await {
+            Some(left) => self.say_left(left),
+            None => created.remaining().iter().for_each(|what| self.progress.say(format!("may still be there: {what}"))),
         }
         error
     }

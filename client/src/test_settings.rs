@@ -14,8 +14,7 @@ use client::settings::{
 };
 
 /// A jar from this machine, 1 GiB, one core.
-#[must_use]
-pub fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     let resource = InputReference {
         kind: MemberKind::App,
         text: "app.jar".into(),
@@ -87,14 +86,12 @@ fn deadlines() -> Deadlines {
 }
 
 /// Names that do not change from run to run.
-#[must_use]
-pub fn names() -> SubmissionNames {
+pub(crate) fn names() -> SubmissionNames {
     SubmissionNames::new("T_1 %x", None, &[0xab; RANDOM_BYTES])
 }
 
 /// Namespace `spark`, a bundle of 3 MiB and a byte.
-#[must_use]
-pub fn context() -> PodContext {
+pub(crate) fn context() -> PodContext {
     PodContext {
         namespace: "spark".into(),
         user: "ann".into(),
