@@ -60,15 +60,18 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> Ending {
 
 fn submit(arguments: &SubmitArguments) -> Ending {
     let (prepared, warnings) = prepare::prepare(arguments, &Environment::of_process());
-    let warnings: String = warnings.iter().map(|warning| format!("{PROGRAM}: warning: {warning}\n")).collect();
+    let said = lines("warning: ", &warnings);
     match prepared {
-        Err(problems) => failed(warnings, &problems),
+        Err(problems) => failed(said, &problems),
         Ok(prepared) => {
-            let described: String = prepared.described.iter().map(|line| format!("{PROGRAM}: {line}\n")).collect();
             let not_yet = SubmitError::new(ErrorCode::Bug, "the steps after inspection are not built yet");
-            failed(warnings + &described, &not_yet.into())
+            failed(said + &lines("", &prepared.described), &not_yet.into())
         }
     }
+}
+
+fn lines(kind: &str, texts: &[String]) -> String {
+    texts.iter().flat_map(|text| [PROGRAM, ": ", kind, text, "\n"]).collect()
 }
 
 fn failed(before: String, problems: &Problems) -> Ending {

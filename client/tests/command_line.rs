@@ -1,4 +1,5 @@
 //! The binary as a user runs it, up to the first call of the cluster: statuses, streams, and that all faults come at once.
+#![expect(clippy::unwrap_used, reason = "in tests a panic is the report")]
 
 use assert_cmd::Command;
 use shared::error_code::ErrorCode;

@@ -1,6 +1,7 @@
 //! `shared::java_properties` against the JDK that it imitates: a small Java program loads the same files, and the pairs, or
 //! the refusal, must be the same. What `write` produces is read back there too. The project requires a JDK, so a machine
 //! without one fails here with a clear text.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "in tests a panic is the report")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -105,7 +106,7 @@ fn ours(text: &str) -> String {
 }
 
 fn shown(pairs: &BTreeMap<String, String>) -> String {
-    let hex = |text: &str| text.encode_utf16().map(|unit| format!("{unit:04x}")).collect::<String>();
+    let hex = |text: &str| text.encode_utf16().map(|unit| format!("{unit:04x}")).collect::<Vec<_>>().concat();
     let mut pairs: Vec<_> = pairs.iter().map(|(key, value)| format!("{}={}", hex(key), hex(value))).collect();
     pairs.sort();
     pairs.join(" ")

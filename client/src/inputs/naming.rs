@@ -209,10 +209,11 @@ fn check(candidate: &Candidate, name: &str) -> Result<(), SubmitError> {
         SubmitError::new(ErrorCode::InputUnreadable, what).hint(rename_hint(candidate.kind))
     };
     check_name(name).map_err(|error| refuse(error.to_string()))?;
-    if candidate.kind == MemberKind::App {
-        return Ok(());
-    }
-    spark_uri::check_list_name(name).map_err(|reason| refuse(reason.to_owned()))
+    let is_kept = match candidate.kind {
+        MemberKind::App => spark_uri::check_main_name(name),
+        _ => spark_uri::check_list_name(name),
+    };
+    is_kept.map_err(|reason| refuse(reason.to_owned()))
 }
 
 fn rename_hint(kind: MemberKind) -> &'static str {

@@ -200,6 +200,13 @@ fn f10_names_at_the_edges_arrive_as_they_are_or_are_refused() {
         }
         accepted(&directory, &[(Jar, &format!("@/{name}"))]);
     }
+    for name in ["a[1].x", "a:b", "a*"] {
+        let directory = files(&[name]);
+        assert_eq!(accepted(&directory, &[(App, &format!("@/{name}"))]).members[0].member.name, name);
+        assert_eq!(problems(&directory, &[(Plain, &format!("@/{name}"))])[0].0.exit_status(), 66, "{name:?}");
+        accepted(&directory, &[(Plain, &format!("@/{name}#ok"))]);
+        accepted(&directory, &[(Jar, &format!("@/{name}"))]);
+    }
     for name in ["new\nline", "back\\slash"] {
         let directory = files(&[name]);
         assert_eq!(problems(&directory, &[(Plain, &format!("@/{name}"))])[0].0.exit_status(), 66, "{name:?}");
