@@ -57,3 +57,16 @@ fn t08_verbose_shows_origins_and_no_secrets() {
     assert!(stderr.contains("airlock: spark.a=1 (own.conf)\n"), "{stderr}");
     assert!(stderr.contains("airlock: spark.app.name=n (--name)\n") && !stderr.contains("hunter2"), "{stderr}");
 }
+
+#[test]
+fn a_jar_without_class_or_manifest_is_64() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.jar"), "x").unwrap();
+    let mut command = Command::cargo_bin("airlock").unwrap();
+    command.current_dir(&folder).args(["submit", "--conf", "spark.kubernetes.container.image=i", "a.jar"]);
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(64));
+    assert!(stderr.starts_with("airlock: E_USAGE: no main class for a.jar"), "{stderr}");
+    assert!(stderr.ends_with("hint: name it: --class CLASS\n"), "{stderr}");
+}

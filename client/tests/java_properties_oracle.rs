@@ -56,10 +56,8 @@ fn jdk(program: &str) -> Command {
 
 fn run(mut command: Command) -> String {
     let output = command.output().unwrap_or_else(|error| {
-        panic!(
-            "{:?} cannot be started: {error}; this test needs a JDK 17 on PATH or in JAVA_HOME",
-            command.get_program()
-        )
+        let program = command.get_program().display();
+        panic!("{program} cannot be started: {error}; this test needs a JDK 17 on PATH or in JAVA_HOME")
     });
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
