@@ -18,24 +18,11 @@ use shared::error_code::ErrorCode;
 use shared::tls;
 use time::OffsetDateTime;
 
+use crate::driver_objects::ServerCertificates;
 use crate::error::SubmitError;
 
 /// How far the clocks of the two machines may differ before a certificate seems to be of the future.
 const CLOCK_TOLERANCE: Duration = Duration::from_hours(1);
-/// Life of the certificates from now on. No setting: it must outlast the longest wait and upload, and no key of ours is
-/// worth anything after that.
-pub const LIFETIME: Duration = Duration::from_hours(24);
-
-/// What the driver server needs, as PEM; it travels in the Secret that the pod mounts.
-#[derive(Debug)]
-pub struct ServerCertificates {
-    /// The authority that signed the client's certificate.
-    pub ca: String,
-    /// The server's certificate.
-    pub certificate: String,
-    /// The server's key, PKCS #8.
-    pub key: SecretString,
-}
 
 /// What the client dials with: its own certificate, and trust in one authority for one name.
 #[derive(Clone)]
@@ -54,10 +41,14 @@ impl std::fmt::Debug for ClientCredentials {
     }
 }
 
-/// Makes authority and leaves for the driver server called `server_name`, valid from an hour ago to [`LIFETIME`] from
-/// `now` on.
-pub fn issue(server_name: &str, now: OffsetDateTime) -> Result<(ServerCertificates, ClientCredentials), SubmitError> {
-    let validity = (now - CLOCK_TOLERANCE, now + LIFETIME);
+/// Makes authority and leaves for the driver server called `server_name`, valid from an hour before `now` until `lifetime`
+/// after it.
+pub fn issue(
+    server_name: &str,
+    now: OffsetDateTime,
+    lifetime: Duration,
+) -> Result<(ServerCertificates, ClientCredentials), SubmitError> {
+    let validity = (now - CLOCK_TOLERANCE, now + lifetime);
     make(server_name, validity).map_err(|error| {
         SubmitError::new(ErrorCode::Bug, "the submission's certificates could not be made").because(error)
     })
@@ -84,9 +75,9 @@ fn make(
 
     let config = client_config(authority_certificate.der(), client_certificate.der(), &client_key)?;
     let certificates = ServerCertificates {
-        ca: authority_certificate.pem(),
-        certificate: server_certificate.pem(),
-        key: SecretString::from(server_key.serialize_pem()),
+        ca_pem: authority_certificate.pem(),
+        certificate_pem: server_certificate.pem(),
+        key_pem: SecretString::from(server_key.serialize_pem()),
     };
     Ok((certificates, ClientCredentials { server_name: server_name.to_owned(), config: Arc::new(config), validity }))
 }
@@ -148,10 +139,11 @@ mod tests {
     use rustls::pki_types::pem::PemObject;
     use x509_parser::prelude::*;
 
+    const LIFETIME: Duration = Duration::from_hours(24);
     const NAME: &str = "word-count-0123456789abcdef-driver-svc.spark.svc";
 
     fn issued() -> ServerCertificates {
-        issue(NAME, OffsetDateTime::now_utc()).unwrap().0
+        issue(NAME, OffsetDateTime::now_utc(), LIFETIME).unwrap().0
     }
 
     fn der(pem: &str) -> CertificateDer<'static> {
@@ -160,7 +152,7 @@ mod tests {
 
     #[test]
     fn t03_the_server_leaf_is_no_authority_and_serves_only() {
-        let bytes = der(&issued().certificate);
+        let bytes = der(&issued().certificate_pem);
         let (_, certificate) = X509Certificate::from_der(&bytes).unwrap();
         assert!(!certificate.basic_constraints().unwrap().unwrap().value.ca);
         let usage = certificate.extended_key_usage().unwrap().unwrap().value;
@@ -172,9 +164,9 @@ mod tests {
     #[test]
     fn t05_lifetimes_are_bounded_and_no_key_is_used_twice() {
         let (first, second) = (issued(), issued());
-        assert_ne!(first.ca, second.ca);
-        assert_ne!(first.certificate, second.certificate);
-        for pem in [&first.ca, &first.certificate] {
+        assert_ne!(first.ca_pem, second.ca_pem);
+        assert_ne!(first.certificate_pem, second.certificate_pem);
+        for pem in [&first.ca_pem, &first.certificate_pem] {
             let bytes = der(pem);
             let (_, certificate) = X509Certificate::from_der(&bytes).unwrap();
             let validity = certificate.validity();
@@ -186,7 +178,7 @@ mod tests {
 
     #[test]
     fn t08_keys_are_not_printed() {
-        let (certificates, credentials) = issue(NAME, OffsetDateTime::now_utc()).unwrap();
+        let (certificates, credentials) = issue(NAME, OffsetDateTime::now_utc(), LIFETIME).unwrap();
         let text = format!("{certificates:?} {credentials:?}");
         assert!(!text.contains("PRIVATE"), "{text}");
     }

@@ -1,12 +1,17 @@
-//! The binary `airlock`: hands the command line to the library, prints what it answers, returns its status.
+//! `airlock`: see `run`.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let ending = client::run(std::env::args_os());
-    // Whoever closed the stream does not want to read: that is no failure of the run.
-    let _ = std::io::stdout().write_all(ending.stdout.as_bytes());
-    let _ = std::io::stderr().write_all(ending.stderr.as_bytes());
-    ExitCode::from(ending.status)
+    shared::tls::install_crypto_provider();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    match runtime {
+        Ok(runtime) => {
+            let code = runtime.block_on(client::run::run(std::env::args_os()));
+            // A stray request must not delay the end.
+            runtime.shutdown_background();
+            code
+        }
+        Err(_) => ExitCode::from(shared::error_code::ErrorCode::Bug.exit_status()),
+    }
 }

@@ -48,15 +48,6 @@ pub struct UploadReport {
     pub resumed: u32,
 }
 
-/// What is known after a launch was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LaunchAnswer {
-    /// The driver server said so.
-    Launched,
-    /// The answer was lost and nobody answers any more: the pod must be asked.
-    Lost,
-}
-
 /// One submission's way to its driver server.
 pub struct Upload<'a> {
     dialer: &'a Dialer,
@@ -93,11 +84,7 @@ impl<'a> Upload<'a> {
         let (mut reached, mut furthest, mut fruitless) = (first, None, 0);
         loop {
             let offset = reached.1.offset;
-            if furthest.is_some_and(|furthest| offset <= furthest) {
-                fruitless += 1
-            } else {
-                fruitless = 0
-            }
+            fruitless = if furthest.is_some_and(|furthest| offset <= furthest) { fruitless + 1 } else { 0 };
             furthest = furthest.max(Some(offset));
             match self.attempt(&reached.0, &reached.1).await {
                 Ok(status) => {
@@ -187,30 +174,17 @@ impl<'a> Upload<'a> {
         SubmitError::new(ErrorCode::UploadStalled, what)
             .hint("submit again; spark.airlock.timeout.idle allows longer standstills")
     }
-
-    /// Asks for the launch until the server says that it is decided.
-    pub async fn launch(&self, connection: &Connection) -> Result<LaunchAnswer, SubmitError> {
-        let mut connection = connection.clone();
-        for _ in 0..FRUITLESS_ATTEMPTS {
-            let request = connection.request(Method::POST, LAUNCH_PATH).timeout(SMALL_REQUEST);
-            match answer(request.send().await).await {
-                Ok(_) => return Ok(LaunchAnswer::Launched),
-                Err(RequestError::Refused(problem)) => return Err(refusal(&problem)),
-                Err(RequestError::NoAnswer(_)) => {}
-            }
-            // Sent and not answered: it may have happened. Only the server, or after it the pod, knows.
-            match self.dialer.reach(LOST_ANSWER).await {
-                Ok((_, status)) if status.state == SubmissionState::Launched => return Ok(LaunchAnswer::Launched),
-                Ok((reached, _)) => connection = reached,
-                Err(_) => return Ok(LaunchAnswer::Lost),
-            }
-        }
-        Ok(LaunchAnswer::Lost)
-    }
 }
 
-/// How long the server is asked after a lost answer to the launch: it closes its port for good within a second or two.
-const LOST_ANSWER: Duration = Duration::from_secs(10);
+/// Asks for the launch. None when the answer was lost: the driver may have been launched.
+pub async fn launch(connection: &Connection) -> Result<Option<SubmissionStatus>, SubmitError> {
+    let request = connection.request(Method::POST, LAUNCH_PATH).timeout(SMALL_REQUEST);
+    match answer(request.send().await).await {
+        Ok(status) => Ok(Some(status)),
+        Err(RequestError::Refused(problem)) => Err(refusal(&problem)),
+        Err(RequestError::NoAnswer(_)) => Ok(None),
+    }
+}
 
 fn setback(error: RequestError) -> Setback {
     match error {

@@ -24,6 +24,8 @@ nothing_runs() {
 remove_files() {
   [ -e "$state" ] || return 0
   find "$state" -xdev ! -type d -print0 | xargs --null --no-run-if-empty --max-args 50 --max-procs 32 rm -f
+  # Deep enough to divide the folders of an unpacked image, all at one depth so that no two hands meet.
+  find "$state" -xdev -mindepth 11 -maxdepth 11 -print0 | xargs --null --no-run-if-empty --max-args 10 --max-procs 32 rm -rf
   rm -rf --one-file-system "$state"
 }
 

@@ -25,4 +25,11 @@ mount --bind "$state" "$folder$state"
 mount --rbind "$folder/run" /run
 mount --rbind "$folder/var" /var
 
+# kubelet sets these for the whole machine and gives up when it cannot. Here it sets files of the node's own.
+for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
+  mkdir -p "/run/kernel/${setting%/*}"
+  cat "/proc/sys/$setting" >"/run/kernel/$setting"
+  mount --bind "/run/kernel/$setting" "/proc/sys/$setting"
+done
+
 exec /run/bin/pause

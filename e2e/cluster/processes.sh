@@ -34,7 +34,7 @@ enter_node() { # node, command...
   shift
   process=$(running_pid "$node") || die "$node does not run"
   nsenter --target "$process" --mount --net --uts --pid --wd=/ -- \
-    /usr/bin/env -i HOME=/root PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" \
+    /usr/bin/env -i HOME=/ PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" \
     CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=1 "$@"
 }
 
@@ -58,7 +58,7 @@ start_in_node() { # node, name, command...
   (
     join_control_group "$BASHPID" "$control_group/$node/system"
     exec setsid nsenter --target "$inside" --mount --net --uts --pid --wd=/ -- \
-      /usr/bin/env -i HOME=/root PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+      /usr/bin/env -i HOME=/ PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
   ) >>"$logs/$name.log" 2>&1 </dev/null {cluster_lock}>&- &
   child=$(only_child $!) || die "$name ended at once" "$(tail -n 5 "$logs/$name.log")"
   record_process "$name" "$child"

@@ -35,4 +35,4 @@ containerd_socket() { echo "$state/$1/run/containerd/containerd.sock"; }
 # One control group holds everything that runs, in each hierarchy; `down` finds by it what no file tells of any more.
 control_group=airlock-cluster
 
-cache_root=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/airlock
+cache_root=${XDG_CACHE_HOME:-$HOME/.cache}/airlock

@@ -15,7 +15,7 @@
 
 pub mod airlock;
 pub mod capture;
-pub mod faulty_proxy;
 pub mod environment;
+pub mod faulty_proxy;
 pub mod jobs;
 pub mod namespace;

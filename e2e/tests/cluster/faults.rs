@@ -169,8 +169,9 @@ fn c02_an_image_that_does_not_exist_ends_with_the_clusters_reason() {
         let submit = payload(&namespace, &jobs)
             .conf("spark.kubernetes.container.image", "localhost:1/no/such:image")
             .conf("spark.airlock.timeout.fault", "5s");
-        let run = submit.run().await.expect_status(69).expect_stderr("E_IMAGE").expect_stderr("localhost:1/no/such:image");
-        assert!(!run.stderr.contains("node port"), "no door is opened for a pod that never runs:\n{}", run.stderr);
+        let run =
+            submit.run().await.expect_status(69).expect_stderr("E_IMAGE").expect_stderr("localhost:1/no/such:image");
+        assert!(!run.stderr.contains(" open"), "no door is opened for a pod that never runs:\n{}", run.stderr);
         namespace.assert_nothing_left().await;
         eventually("the pod to be gone", || async { namespace.driver().await.is_none().then_some(()) }).await;
         assert!(namespace.list::<Service>().await.is_empty());

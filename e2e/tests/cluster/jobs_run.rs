@@ -139,10 +139,11 @@ async fn assert_port_is_closed(namespace: &TestNamespace, run: &Run) {
     }
 }
 
+/// From the line `port N open`.
 fn opened_port(run: &Run) -> u16 {
-    let after = run.stderr.split("node port ").nth(1).unwrap_or_else(|| panic!("no port named in\n{}", run.stderr));
-    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().expect("a port")
+    let mut lines = run.stderr.lines();
+    let port = lines.find_map(|line| line.strip_prefix("port ")?.strip_suffix(" open")?.parse().ok());
+    port.unwrap_or_else(|| panic!("no port named in\n{}", run.stderr))
 }
 
 /// Nothing of the inputs is on the wire in clear: no name, and no run of their bytes.
