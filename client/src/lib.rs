@@ -33,6 +33,7 @@ pub mod launched;
 pub mod master;
 pub mod memory;
 pub mod names;
+pub mod patience;
 pub mod phase_lines;
 pub mod pod_state;
 pub mod pod_watch;

@@ -13,16 +13,19 @@ use shared::manifest::Manifest;
 use shared::protocol::{
     BUNDLE_PATH, LAUNCH_PATH, Problem, SUBMISSION_PATH, SubmissionState, SubmissionStatus, TAR_TYPE, UPLOAD_OFFSET,
 };
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::bundle_body::{Counters, bundle_body};
 use crate::bundle_source::BundleSource;
 use crate::dial::{Connection, DialError, RequestError, answer};
 use crate::error::SubmitError;
+use crate::patience::Patience;
 use crate::reach::Dialer;
 
-/// Attempts in a row that bring the upload no further before it is given up.
-const FRUITLESS_ATTEMPTS: u32 = 8;
+/// A connection on which nothing moves is replaced after this share of the idle limit, or after this time: a connection
+/// that is dead on one side only looks just like that, and the server's own idle limit runs meanwhile.
+const STALL_SHARE: u32 = 4;
+const STALL_LIMIT: Duration = Duration::from_secs(30);
 /// How often a standstill is looked for, and progress told.
 const TICK: Duration = Duration::from_millis(250);
 /// The manifest and the launch are small: their answer takes a moment, or the connection is dead.
@@ -81,11 +84,9 @@ impl<'a> Upload<'a> {
     /// Sends everything, beginning on a connection that `reach` found.
     pub async fn send(&self, first: (Connection, SubmissionStatus)) -> Result<UploadReport, SubmitError> {
         let mut report = UploadReport { tar_bytes: self.source.total(), ..UploadReport::default() };
-        let (mut reached, mut furthest, mut fruitless) = (first, None, 0);
+        let (mut reached, mut patience) = (first, Patience::new(self.idle));
         loop {
-            let offset = reached.1.offset;
-            fruitless = if furthest.is_some_and(|furthest| offset <= furthest) { fruitless + 1 } else { 0 };
-            furthest = furthest.max(Some(offset));
+            patience.note(reached.1.offset);
             match self.attempt(&reached.0, &reached.1).await {
                 Ok(status) => {
                     self.check_digest(&status)?;
@@ -93,9 +94,10 @@ impl<'a> Upload<'a> {
                     return Ok(report);
                 }
                 Err(Setback::Final(error)) => return Err(error),
-                Err(Setback::Broken(why)) if fruitless >= FRUITLESS_ATTEMPTS => return Err(self.stalled(&why)),
+                Err(Setback::Broken(why)) if patience.is_over() => return Err(self.stalled(&why)),
                 Err(Setback::Broken(why)) => {
                     report.resumed += 1;
+                    sleep(patience.pause()).await;
                     reached = self.dialer.reach(self.idle).await?;
                     (self.tell)(UploadEvent::Resuming(reached.1.offset, &why));
                 }
@@ -142,8 +144,9 @@ impl<'a> Upload<'a> {
         }
     }
 
-    /// Tells progress; ends only when none was made for the idle limit.
+    /// Tells progress; ends when so little was made that the connection is better replaced by a new one.
     async fn watch_progress(&self) -> DialError {
+        let limit = (self.idle / STALL_SHARE).min(STALL_LIMIT);
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let (mut last, mut since) = (None, Instant::now());
@@ -153,7 +156,7 @@ impl<'a> Upload<'a> {
             if last != Some(tar) {
                 (last, since) = (Some(tar), Instant::now());
                 (self.tell)(UploadEvent::Progress(tar, self.source.total()));
-            } else if since.elapsed() > self.idle {
+            } else if since.elapsed() > limit {
                 return DialError::Timeout;
             }
         }
