@@ -194,16 +194,51 @@ mod tests {
     #[test]
     fn refusals_are_told_apart_by_the_servers_words() {
         let table = [
-            (403, "Forbidden", r#"pods "x" is forbidden: User "u" cannot create resource "pods" in API group """#, "E_RIGHTS"),
-            (403, "Forbidden", r#"pods "x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5"#, "E_QUOTA"),
+            (
+                403,
+                "Forbidden",
+                r#"pods "x" is forbidden: User "u" cannot create resource "pods" in API group """#,
+                "E_RIGHTS",
+            ),
+            (
+                403,
+                "Forbidden",
+                r#"pods "x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=5, limited: pods=5"#,
+                "E_QUOTA",
+            ),
             (403, "Forbidden", r#"pods "x" is forbidden: failed quota: q: must specify limits.cpu for: c"#, "E_QUOTA"),
-            (403, "Forbidden", r#"pods "x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true"#, "E_POD_SECURITY"),
+            (
+                403,
+                "Forbidden",
+                r#"pods "x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true"#,
+                "E_POD_SECURITY",
+            ),
             (403, "Forbidden", r#"admission webhook "w.example" denied the request: no"#, "E_POLICY"),
-            (422, "Invalid", r#"services "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"#, "E_INVALID_OBJECT"),
-            (403, "Forbidden", r#"services "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"#, "E_POLICY"),
+            (
+                422,
+                "Invalid",
+                r#"services "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"#,
+                "E_INVALID_OBJECT",
+            ),
+            (
+                403,
+                "Forbidden",
+                r#"services "x" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"#,
+                "E_POLICY",
+            ),
             (403, "Forbidden", r#"pods "x" is forbidden: [maximum cpu usage per Container is 1]"#, "E_POLICY"),
-            (422, "Invalid", "spec.ports[0].nodePort: Invalid value: 30000: provided port is already allocated", "E_PORTS_EXHAUSTED"),
-            (500, "InternalError", "Internal error occurred: failed to allocate a nodePort: range is full", "E_PORTS_EXHAUSTED"),
+            (
+                422,
+                "Invalid",
+                "spec.ports[0].nodePort: Invalid value: 30000: provided port is already allocated",
+                "E_PORTS_EXHAUSTED",
+            ),
+            (
+                500,
+                "InternalError",
+                "Internal error occurred: failed to allocate a nodePort: range is full",
+                "E_PORTS_EXHAUSTED",
+            ),
             (401, "Unauthorized", "Unauthorized", "E_KUBE_AUTH"),
         ];
         for (code, reason, message, expected) in table {
@@ -214,7 +249,8 @@ mod tests {
 
     #[test]
     fn d01_a_full_port_range_is_not_tried_again() {
-        let full = status(500, "InternalError", "Internal error occurred: failed to allocate a nodePort: range is full");
+        let full =
+            status(500, "InternalError", "Internal error occurred: failed to allocate a nodePort: range is full");
         assert_eq!(judge(&kube::Error::Api(full.boxed())), Verdict::Final);
     }
 

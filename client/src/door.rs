@@ -68,7 +68,9 @@ async fn nodes(cluster: &Cluster, progress: &Progress) -> Result<Vec<Node>, Subm
     match cluster.list_all(&Api::<Node>::all(cluster.client())).await {
         Ok(nodes) => Ok(nodes),
         Err(error) if matches!(error.code(), ErrorCode::Rights | ErrorCode::Policy) => {
-            progress.say("no right to list nodes: only the pod's own node is tried (spark.airlock.door.addresses names others)");
+            progress.say(
+                "no right to list nodes: only the pod's own node is tried (spark.airlock.door.addresses names others)",
+            );
             Ok(Vec::new())
         }
         Err(error) => Err(error),
@@ -96,7 +98,8 @@ fn node_hosts(pod: &Pod, nodes: &[Node], policy: TrafficPolicy) -> Vec<Host> {
     let own = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
     let host_ip = pod.status.as_ref().and_then(|status| status.host_ip.clone());
     let origin = format!("{own} (the pod's node)");
-    let mut hosts: Vec<_> = host_ip.into_iter().map(|host| Host { text: host, port: None, origin: origin.clone() }).collect();
+    let mut hosts: Vec<_> =
+        host_ip.into_iter().map(|host| Host { text: host, port: None, origin: origin.clone() }).collect();
     let (mine, others): (Vec<_>, Vec<_>) = nodes.iter().partition(|node| node.name_any() == own);
     let others = others.into_iter().filter(|node| policy == TrafficPolicy::Cluster && is_usable(node));
     let ordered: Vec<_> = mine.into_iter().chain(others).collect();

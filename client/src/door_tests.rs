@@ -15,8 +15,10 @@ fn node(name: &str, addresses: &[(&str, &str)], ready: &str, cordoned: bool) -> 
 }
 
 fn pod_on(node: &str, host_ip: &str) -> Pod {
-    serde_json::from_value(json!({"metadata": {}, "spec": {"nodeName": node, "containers": []}, "status": {"hostIP": host_ip}}))
-        .unwrap()
+    serde_json::from_value(
+        json!({"metadata": {}, "spec": {"nodeName": node, "containers": []}, "status": {"hostIP": host_ip}}),
+    )
+    .unwrap()
 }
 
 async fn dial_list(hosts: &[Host]) -> Vec<String> {

@@ -28,11 +28,7 @@ pub struct ServerCertificates {
 
 /// The Secret that the pod mounts. Immutable: nobody swaps a key in mid-run.
 #[must_use]
-pub fn tls_secret(
-    names: &SubmissionNames,
-    context: &PodContext,
-    certificates: &ServerCertificates,
-) -> Secret {
+pub fn tls_secret(names: &SubmissionNames, context: &PodContext, certificates: &ServerCertificates) -> Secret {
     let data = [
         (contract::TLS_CA, certificates.ca_pem.as_str()),
         (contract::TLS_CERTIFICATE, certificates.certificate_pem.as_str()),
@@ -147,7 +143,8 @@ mod tests {
     #[test]
     fn d07_owner_lease_and_label_on_each_object() {
         let pod: Pod =
-            serde_json::from_value(serde_json::json!({"metadata": {"name": names().pod.as_str(), "uid": "u1"}})).unwrap();
+            serde_json::from_value(serde_json::json!({"metadata": {"name": names().pod.as_str(), "uid": "u1"}}))
+                .unwrap();
         let owner = owned_by(&pod).unwrap();
         let objects = [
             headless_service(&settings(), &names(), &context(), Some(&owner)),

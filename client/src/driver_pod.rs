@@ -165,15 +165,9 @@ fn server_arguments(
 }
 
 fn environment(driver: &DriverSettings, names: &SubmissionNames, context: &PodContext) -> Vec<EnvVar> {
-    let plain = |(name, value): (&str, String)| EnvVar {
-        name: name.to_owned(),
-        value: Some(value),
-        value_from: None,
-    };
-    let mut variables = vec![
-        plain(("SPARK_USER", context.user.clone())),
-        plain(("SPARK_APPLICATION_ID", names.app_id.clone())),
-    ];
+    let plain = |(name, value): (&str, String)| EnvVar { name: name.to_owned(), value: Some(value), value_from: None };
+    let mut variables =
+        vec![plain(("SPARK_USER", context.user.clone())), plain(("SPARK_APPLICATION_ID", names.app_id.clone()))];
     variables.extend(driver.env.iter().map(|(name, value)| plain((name, value.clone()))));
     variables.push(EnvVar {
         name: "SPARK_DRIVER_BIND_ADDRESS".to_owned(),
@@ -239,8 +233,7 @@ fn resources(driver: &DriverSettings, bundle_bytes: u64) -> ResourceRequirements
     };
     let mut limits = quantities(&[("memory", &memory)]);
     limits.extend(driver.cores_limit.iter().map(|cores| ("cpu".to_owned(), Quantity(cores.clone()))));
-    let requests =
-        quantities(&[("cpu", &driver.cores_request), ("memory", &memory), ("ephemeral-storage", &scratch)]);
+    let requests = quantities(&[("cpu", &driver.cores_request), ("memory", &memory), ("ephemeral-storage", &scratch)]);
     ResourceRequirements { limits: Some(limits), requests: Some(requests), claims: None }
 }
 

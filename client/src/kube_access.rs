@@ -184,7 +184,9 @@ mod tests {
         let no = "10.0.0.0/8,.svc.example, bad entry,,fd00::/8";
         let matcher = Matcher::builder().https(url).no(no).build();
         let way = |server| proxy_for(&uri(server), "HTTPS_PROXY", url, &matcher).unwrap();
-        for direct in ["https://10.10.20.1:6443", "https://api.svc.example", "https://[fd00::1]:6443", "https://127.0.0.1"] {
+        for direct in
+            ["https://10.10.20.1:6443", "https://api.svc.example", "https://[fd00::1]:6443", "https://127.0.0.1"]
+        {
             assert_eq!(way(direct), None, "{direct}");
         }
         assert_eq!(way("https://api.example:6443"), Some(uri("http://proxy:3128")));
@@ -193,7 +195,8 @@ mod tests {
     #[test]
     fn t08_an_unusable_proxy_is_named_without_its_password() {
         let matcher = Matcher::builder().https("http://p").build();
-        let error = proxy_for(&uri("https://api.example"), "HTTPS_PROXY", "http://u:CANARY PW@p", &matcher).unwrap_err();
+        let error =
+            proxy_for(&uri("https://api.example"), "HTTPS_PROXY", "http://u:CANARY PW@p", &matcher).unwrap_err();
         assert!(!format!("{error:?}").contains("CANARY"), "{error:?}");
     }
 }

@@ -88,8 +88,9 @@ fn pick_context(kubeconfig: &Kubeconfig, wanted: Option<&str>) -> Result<(String
     let found = kubeconfig.contexts.iter().find(|context| context.name == name);
     let Some(context) = found.and_then(|named| named.context.clone()) else {
         let names: Vec<_> = kubeconfig.contexts.iter().map(|context| context.name.as_str()).collect();
-        return Err(refuse(format!("the kubeconfig has no context {name}"))
-            .hint(format!("it has: {}", names.join(", "))));
+        return Err(
+            refuse(format!("the kubeconfig has no context {name}")).hint(format!("it has: {}", names.join(", ")))
+        );
     };
     Ok((name.to_owned(), context))
 }
@@ -131,11 +132,7 @@ fn proxy(cluster: &Cluster, name: &str) -> Result<Option<Uri>, SubmitError> {
 }
 
 /// The context's user; none is anonymous, as for kubectl.
-fn user(
-    kubeconfig: &Kubeconfig,
-    context: &Context,
-    cluster: &Cluster,
-) -> Result<kube::config::AuthInfo, SubmitError> {
+fn user(kubeconfig: &Kubeconfig, context: &Context, cluster: &Cluster) -> Result<kube::config::AuthInfo, SubmitError> {
     let name = context.user.as_deref().unwrap_or_default();
     let found = kubeconfig.auth_infos.iter().find(|user| user.name == name);
     let mut user = found.and_then(|user| user.auth_info.clone()).unwrap_or_default();

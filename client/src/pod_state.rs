@@ -56,6 +56,18 @@ pub struct Ended {
     pub finished_at: Option<Time>,
 }
 
+impl Ended {
+    /// The failure that the driver server left as its last words: `E_CODE: text`. A driver that was launched leaves none.
+    #[must_use]
+    pub fn stated_failure(&self) -> Option<(ErrorCode, &str)> {
+        let message = self.message.as_deref()?;
+        message.match_indices("E_").find_map(|(start, _)| {
+            let (code, text) = message[start..].split_once(':')?;
+            Some((code.parse().ok()?, text.trim()))
+        })
+    }
+}
+
 /// What a pod's status means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodState {
@@ -143,7 +155,8 @@ fn pod_fault(pod: &Pod) -> Option<PodState> {
     if failed {
         let init = status.init_container_statuses.iter().flatten().find_map(init_failure);
         let reason = status.reason.as_deref().unwrap_or("the pod has failed");
-        let text = status.message.as_deref().map_or_else(|| reason.to_owned(), |message| format!("{reason}: {message}"));
+        let text =
+            status.message.as_deref().map_or_else(|| reason.to_owned(), |message| format!("{reason}: {message}"));
         return Some(fault(ErrorCode::PodNotStartable, init.unwrap_or(text), false));
     }
     let deleted = pod.metadata.deletion_timestamp.is_some() && driver_status(pod).is_none_or(|it| !is_running(it));
@@ -205,9 +218,8 @@ fn start_phase(pod: &Pod, events: &[Event]) -> PodState {
 }
 
 fn is_start_event(event: &Event) -> bool {
-    let known = [
-        "Pulling", "Pulled", "Created", "Started", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox",
-    ];
+    let known =
+        ["Pulling", "Pulled", "Created", "Started", "FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"];
     event.reason.as_deref().is_some_and(|reason| known.contains(&reason))
 }
 

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 #[expect(clippy::needless_pass_by_value, reason = "the tables read better")]
 fn pod(status: Value) -> Pod {
-    let on_node = json!({"metadata": {"name": "x-driver"}, "spec": {"nodeName": "node1", "containers": []}, "status": status});
+    let on_node =
+        json!({"metadata": {"name": "x-driver"}, "spec": {"nodeName": "node1", "containers": []}, "status": status});
     serde_json::from_value(on_node).unwrap()
 }
 
@@ -67,7 +68,8 @@ fn c02_an_init_container_that_fails() {
     let failed = pod(json!({"phase": "Failed", "initContainerStatuses": [container("mesh-init", ended)],
         "containerStatuses": [driver(waits("PodInitializing", ""))]}));
     assert_fault(&failed, ErrorCode::PodNotStartable, false, "init container mesh-init ended with 1 (Error) no route");
-    let pulling = pod(json!({"phase": "Pending", "initContainerStatuses": [container("mesh-init", waits("ErrImagePull", "x"))],
+    let pulling =
+        pod(json!({"phase": "Pending", "initContainerStatuses": [container("mesh-init", waits("ErrImagePull", "x"))],
         "containerStatuses": [driver(waits("PodInitializing", ""))]}));
     assert_fault(&pulling, ErrorCode::Image, true, "container mesh-init");
 }
@@ -114,7 +116,12 @@ fn c06_the_kind_of_wait() {
         (&creating, vec![], StartPhase::Pull, ""),
         (&creating, vec![event("Scheduled", ""), event("Pulling", "")], StartPhase::Pull, ""),
         (&creating, vec![event("Pulling", ""), event("Pulled", "")], StartPhase::Start, ""),
-        (&creating, vec![event("FailedMount", "configmap \"c\" not found")], StartPhase::Start, "configmap \"c\" not found"),
+        (
+            &creating,
+            vec![event("FailedMount", "configmap \"c\" not found")],
+            StartPhase::Start,
+            "configmap \"c\" not found",
+        ),
         (&creating, vec![event("FailedMount", "x"), event("Pulling", "")], StartPhase::Pull, ""),
     ];
     for (pod, events, phase, text) in table {

@@ -247,7 +247,9 @@ impl<T: Transfer> Submission<'_, T> {
         let removing = created.remove_all(self.settings.deadlines.api);
         match self.finish_anyway(interrupts, pressed, removing).await {
             Some(left) => self.say_left(left),
-            None => created.remaining().iter().for_each(|what| self.progress.say(format!("may still be there: {what}"))),
+            None => {
+                created.remaining().iter().for_each(|what| self.progress.say(format!("may still be there: {what}")))
+            }
         }
         error
     }

@@ -9,8 +9,8 @@ use client::driver_pod::PodContext;
 use client::memory::Memory;
 use client::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
 use client::settings::{
-    Application, Deadlines, DoorSettings, DriverPorts, DriverSettings, FollowSettings, InputPlace, InputReference, Language,
-    Settings,
+    Application, Deadlines, DoorSettings, DriverPorts, DriverSettings, FollowSettings, InputPlace, InputReference,
+    Language, Settings,
 };
 
 /// A jar from this machine, 1 GiB, one core.

@@ -162,7 +162,8 @@ mod tests {
     #[test]
     fn separators_blanks_and_comments() {
         let text = "# c\n! c\n\n a = b \nc:d\ne f\ng\n\th\t=\ti\\\n   j\r\nk=l=m\r";
-        let expected = [pair("a", "b "), pair("c", "d"), pair("e", "f"), pair("g", ""), pair("h", "ij"), pair("k", "l=m")];
+        let expected =
+            [pair("a", "b "), pair("c", "d"), pair("e", "f"), pair("g", ""), pair("h", "ij"), pair("k", "l=m")];
         assert_eq!(pairs(text), expected);
     }
 
@@ -178,11 +179,10 @@ mod tests {
 
     #[test]
     fn p06_line_ends_in_values_survive() {
-        assert_eq!(pairs("d1=\\nblah\nd2=blah\\r\nd3=\\ blah\\f"), [
-            pair("d1", "\nblah"),
-            pair("d2", "blah\r"),
-            pair("d3", " blah\x0c")
-        ]);
+        assert_eq!(
+            pairs("d1=\\nblah\nd2=blah\\r\nd3=\\ blah\\f"),
+            [pair("d1", "\nblah"), pair("d2", "blah\r"), pair("d3", " blah\x0c")]
+        );
     }
 
     proptest! {

@@ -307,7 +307,10 @@ fn read_call(method: &str, path: &str, query: &HashMap<String, String>, body: &[
 
 fn query(text: &str) -> HashMap<String, String> {
     let decode = |text: &str| text.replace("%3D", "=").replace("%2C", ",").replace("%2F", "/").replace('+', " ");
-    text.split('&').filter_map(|pair| pair.split_once('=')).map(|(key, value)| (key.to_owned(), decode(value))).collect()
+    text.split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(key, value)| (key.to_owned(), decode(value)))
+        .collect()
 }
 
 fn answer(outcome: Result<Value, Value>) -> Response<Answer> {

@@ -56,7 +56,9 @@ async fn k05_beyond_the_limit_it_is_busy() {
 async fn k06_a_create_whose_answer_is_lost_makes_one_pod() {
     let timeout = status((504, "Timeout", "request did not complete within the allotted timeout"));
     let internal = status((500, "InternalError", "failed calling webhook: context deadline exceeded"));
-    for fault in [Fault::CutAfter, Fault::FailAfter(timeout), Fault::FailAfter(internal.clone()), Fault::Refuse(internal)] {
+    for fault in
+        [Fault::CutAfter, Fault::FailAfter(timeout), Fault::FailAfter(internal.clone()), Fault::Refuse(internal)]
+    {
         let server = ApiServer::start().await;
         server.script(Rule::new("create", "pods", 1, fault.clone()));
         let made = cluster(&server, PATIENCE).await.create(&pod()).await.unwrap();

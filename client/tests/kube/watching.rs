@@ -205,7 +205,8 @@ async fn x01_a_pod_without_status_is_lost_and_never_success() {
     };
     let (end, ()) = tokio::join!(watched.end(), deleting);
     assert_eq!(end.unwrap_err().code().exit_status(), 69);
-    let evicted = json!({"spec": {"nodeName": "node1"}, "status": {"phase": "Failed", "reason": "Evicted", "message": "disk"}});
+    let evicted =
+        json!({"spec": {"nodeName": "node1"}, "status": {"phase": "Failed", "reason": "Evicted", "message": "disk"}});
     let error = Watched::new(&[(20, evicted)]).await.end().await.unwrap_err();
     assert_eq!(error.code().as_str(), "E_DRIVER_LOST");
 }
