@@ -181,7 +181,6 @@ fn cause<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a
 mod tests {
     use super::*;
     use kube::core::response::{StatusCause, StatusDetails};
-    use shared::report::Failure;
 
     fn status(code: u16, reason: &str, message: &str) -> Status {
         Status::failure(message, reason).with_code(code)

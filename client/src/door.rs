@@ -7,7 +7,6 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use kube::{Api, ResourceExt};
 use shared::error_code::ErrorCode;
-use shared::report::Failure;
 use tokio::time::timeout;
 
 use crate::cluster::Cluster;

@@ -148,7 +148,6 @@ pub async fn until_ended(cluster: &Cluster, driver: &DriverPod) -> SubmitError {
 
 /// Whether the API server, not the driver, is at fault.
 pub(crate) fn api_trouble(error: &SubmitError) -> bool {
-    use shared::report::Failure;
     matches!(error.code(), ErrorCode::ApiBusy | ErrorCode::ApiTimeout | ErrorCode::ApiUnreachable)
 }
 

@@ -36,6 +36,12 @@ impl SubmitError {
         self.hints.push(hint.into());
         self
     }
+
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.code
+    }
 }
 
 impl fmt::Display for SubmitError {
@@ -104,6 +110,32 @@ impl Error for Problems {}
 impl From<SubmitError> for Problems {
     fn from(first: SubmitError) -> Self {
         Self { first, others: Vec::new() }
+    }
+}
+
+/// What one look found so far. Whoever looks goes on after a problem, so that all of them are reported together.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What stops the submission.
+    pub problems: Vec<SubmitError>,
+    /// What the user should know and the submission survives; one line each.
+    pub warnings: Vec<String>,
+}
+
+impl Findings {
+    /// The value, or none and one problem more.
+    pub fn keep<T>(&mut self, result: Result<T, SubmitError>) -> Option<T> {
+        result.map_err(|problem| self.problems.push(problem)).ok()
+    }
+
+    /// One problem more.
+    pub fn problem(&mut self, problem: SubmitError) {
+        self.problems.push(problem);
+    }
+
+    /// One warning more.
+    pub fn warn(&mut self, warning: impl Into<String>) {
+        self.warnings.push(warning.into());
     }
 }
 

@@ -162,7 +162,6 @@ pub(crate) fn helper_text(error: &AuthError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shared::report::Failure;
 
     fn uri(text: &str) -> Uri {
         text.parse().unwrap()

@@ -6,7 +6,6 @@ use k8s_openapi::api::authorization::v1::{
     SelfSubjectRulesReview, SelfSubjectRulesReviewSpec, SubjectRulesReviewStatus,
 };
 use shared::error_code::ErrorCode;
-use shared::report::Failure;
 
 use crate::cluster::Cluster;
 use crate::driver_objects::{door_service, headless_service};

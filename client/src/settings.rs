@@ -158,7 +158,7 @@ pub struct DriverPorts {
 /// The way from here to the driver server.
 #[derive(Clone, Debug, Default)]
 pub struct DoorSettings {
-    /// `spark.airlock.door.addresses`: hosts or addresses to dial instead of the nodes'.
+    /// `spark.airlock.door.addresses`: `host`, `host:port`, an address or `[v6]:port` to dial instead of the nodes.
     pub addresses: Vec<String>,
     /// `spark.airlock.door.nodePort`: one port, or none to let the API server choose.
     pub node_port: Option<u16>,
@@ -166,7 +166,7 @@ pub struct DoorSettings {
     pub traffic_policy: TrafficPolicy,
 }
 
-/// Which nodes forward a NodePort.
+/// Which nodes forward a node port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrafficPolicy {
     /// Every node; the source address is the node's.

@@ -1,2 +1,30 @@
-//! x
-fn main() {}
+//! `airlock-driver`: see the library's documentation.
+
+use std::process::ExitCode;
+
+use driver_server::error::Refusal;
+use driver_server::{cli, ending};
+use shared::error_code::ErrorCode;
+use tracing_subscriber::filter::LevelFilter;
+
+fn main() -> ExitCode {
+    shared::tls::install_crypto_provider();
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).compact();
+    log.with_max_level(LevelFilter::INFO).init();
+    match cli::parse() {
+        Ok(arguments) => ExitCode::from(driver_server::run(&arguments)),
+        Err(error) => usage(&error),
+    }
+}
+
+/// `--help` and `--version` succeed; anything else is a fault of whoever built the pod, and has to show there.
+fn usage(error: &clap::Error) -> ExitCode {
+    // Nobody is left to tell when the output is closed.
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    let refusal = Refusal::new(ErrorCode::Usage, error.kind().to_string());
+    ending::write_termination_log(cli::DEFAULT_TERMINATION_LOG.as_ref(), &refusal);
+    ExitCode::from(ErrorCode::Usage.exit_status())
+}

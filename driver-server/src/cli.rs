@@ -1,0 +1,108 @@
+//! The command line. The pod that the client builds sets it, so the names are those of `shared::driver_contract`; only
+//! what differs between pods is an argument. No other file knows clap.
+
+use std::net::{Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+use shared::driver_contract::{DEFAULT_MAX_BYTES, DIRECTORY, ENTRY_POINT, TLS_DIRECTORY, UPLOAD_PORT};
+
+/// Receives the bundle of one submission over mutual TLS, verifies it, then becomes the Spark driver.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "airlock-driver", version, max_term_width = 100)]
+pub struct Arguments {
+    /// Directory that everything is written to
+    #[arg(long, default_value = DIRECTORY)]
+    pub directory: PathBuf,
+
+    /// Directory with ca.crt, tls.crt and tls.key
+    #[arg(long, default_value = TLS_DIRECTORY)]
+    pub tls_directory: PathBuf,
+
+    /// Address to listen at; [::] also serves IPv4, and stands for 0.0.0.0 where there is no IPv6
+    #[arg(long, default_value_t = SocketAddr::from((Ipv6Addr::UNSPECIFIED, UPLOAD_PORT)))]
+    pub listen: SocketAddr,
+
+    /// Seconds without progress of the client after which the pod ends
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..))]
+    pub idle_timeout_seconds: u64,
+
+    /// Largest bundle in bytes of tar that is accepted
+    #[arg(long, default_value_t = DEFAULT_MAX_BYTES)]
+    pub max_bundle_bytes: u64,
+
+    /// Program to become once the bundle is verified
+    #[arg(long, default_value = ENTRY_POINT)]
+    pub entry_point: PathBuf,
+
+    /// Namespace of the door Service and the TLS Secret
+    #[arg(long)]
+    pub namespace: Option<String>,
+
+    /// Name of the door Service, deleted when the submission fails here
+    #[arg(long)]
+    pub door_service: Option<String>,
+
+    /// Name of the TLS Secret, deleted when the submission fails here
+    #[arg(long)]
+    pub tls_secret: Option<String>,
+
+    /// File that the kubelet reads the reason of a failure from
+    #[arg(long, default_value = DEFAULT_TERMINATION_LOG)]
+    pub termination_log: PathBuf,
+
+    /// Directory with the token and ca.crt of the service account
+    #[arg(long, default_value = "/var/run/secrets/kubernetes.io/serviceaccount")]
+    pub service_account_directory: PathBuf,
+}
+
+/// Where the kubelet mounts the termination log, unless the pod says otherwise.
+pub const DEFAULT_TERMINATION_LOG: &str = "/dev/termination-log";
+
+impl Arguments {
+    /// [`Arguments::idle_timeout_seconds`] as a duration.
+    #[must_use]
+    pub fn idle_timeout(&self) -> Duration {
+        Duration::from_secs(self.idle_timeout_seconds)
+    }
+}
+
+/// Parses the process's own command line.
+pub fn parse() -> Result<Arguments, clap::Error> {
+    Arguments::try_parse()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::driver_contract as contract;
+
+    #[test]
+    fn every_argument_of_the_contract_is_read() {
+        let line = [
+            ("airlock-driver", ""),
+            (contract::ARG_IDLE_TIMEOUT, "7"),
+            (contract::ARG_MAX_BYTES, "8"),
+            (contract::ARG_ENTRY_POINT, "/e"),
+            (contract::ARG_NAMESPACE, "n"),
+            (contract::ARG_DOOR_SERVICE, "d"),
+            (contract::ARG_TLS_SECRET, "s"),
+        ];
+        let words = line.iter().flat_map(|(name, value)| [*name, *value]).filter(|word| !word.is_empty());
+        let arguments = Arguments::try_parse_from(words).unwrap();
+        assert_eq!((arguments.idle_timeout_seconds, arguments.max_bundle_bytes), (7, 8));
+        assert_eq!(arguments.entry_point.to_str(), Some("/e"));
+        assert_eq!(arguments.namespace.as_deref(), Some("n"));
+        assert_eq!(arguments.door_service.as_deref(), Some("d"));
+        assert_eq!(arguments.tls_secret.as_deref(), Some("s"));
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_contract() {
+        let arguments = Arguments::try_parse_from(["airlock-driver"]).unwrap();
+        assert_eq!(arguments.listen.to_string(), "[::]:7077");
+        assert_eq!(arguments.idle_timeout(), Duration::from_mins(2));
+        assert_eq!(arguments.max_bundle_bytes, contract::DEFAULT_MAX_BYTES);
+    }
+}

@@ -1,0 +1,124 @@
+//! The server's life in order: claim the directory, listen, serve until one of five things ends it, close everything.
+//! Each step is the matter of its own module; the ends are decided here.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use shared::error_code::ErrorCode;
+use tokio::runtime::{Builder, Runtime};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use crate::cli::Arguments;
+use crate::connection::Connections;
+use crate::directory::Directory;
+use crate::error::Refusal;
+use crate::launch::DriverCommand;
+use crate::signals::Signals;
+use crate::submission::Submission;
+use crate::{become_driver, handlers, listen, server, tls};
+
+/// Threads for connections: the bytes of one upload keep one busy with TLS, and a second answers meanwhile.
+const WORKERS: usize = 2;
+/// Threads for work on files: one upload or launch, and manifests.
+const BLOCKING_THREADS: usize = 8;
+/// At the launch: time for the last answers to arrive.
+const LAUNCH_GRACE: Duration = Duration::from_secs(2);
+/// At any other end.
+const END_GRACE: Duration = Duration::from_millis(300);
+/// Time for blocking work to notice that nobody wants it any more.
+const THREAD_GRACE: Duration = Duration::from_millis(300);
+
+/// Serves one submission. Returns what to become, or why that will not be.
+pub fn serve(arguments: &Arguments, panicked: &CancellationToken) -> Result<DriverCommand, Refusal> {
+    become_driver::check_entry_point(&arguments.entry_point)?;
+    let tls = TlsAcceptor::from(tls::server_config(&arguments.tls_directory)?);
+    let directory = Directory::claim(&arguments.directory)?;
+    let submission = Arc::new(Submission::new(directory, arguments.max_bundle_bytes));
+    let runtime = runtime().map_err(|error| Refusal::io("threads cannot be started", &error))?;
+    let ended = runtime.block_on(serve_until_ended(arguments, tls, &submission, panicked));
+    runtime.shutdown_timeout(THREAD_GRACE);
+    if let Err(end) = ended {
+        // After a signal there is no time for it, and the volume goes with the pod.
+        if end.leaves_time {
+            submission.empty_staging();
+        }
+        return Err(end.reason);
+    }
+    let command = submission.driver_command(&arguments.entry_point);
+    command.ok_or_else(|| Refusal::bug("launched without a command"))
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_name("airlock")
+        .enable_all()
+        .build()
+}
+
+/// An end that is not the launch.
+struct End {
+    reason: Refusal,
+    leaves_time: bool,
+}
+
+impl End {
+    fn by_itself(reason: Refusal) -> Self {
+        Self { reason, leaves_time: true }
+    }
+
+    fn by_signal(reason: Refusal) -> Self {
+        Self { reason, leaves_time: false }
+    }
+}
+
+async fn serve_until_ended(
+    arguments: &Arguments,
+    tls: TlsAcceptor,
+    submission: &Arc<Submission>,
+    panicked: &CancellationToken,
+) -> Result<(), End> {
+    let mut signals = Signals::install().map_err(End::by_itself)?;
+    let listener = listen::bind(arguments.listen).map_err(End::by_itself)?;
+    if let Ok(address) = listener.local_addr() {
+        info!("listening at {address}");
+    }
+    let stop = CancellationToken::new();
+    let connections = Connections::new(tls, handlers::router(Arc::clone(submission)), stop.clone());
+    let tasks = submission.tasks.clone();
+    tasks.spawn(server::accept(listener, connections, tasks.clone(), stop.clone()));
+
+    let launched = tokio::select! {
+        biased;
+        () = panicked.cancelled() => Err(End::by_itself(panic())),
+        reason = signals.next() => Err(End::by_signal(reason)),
+        () = submission.launched.cancelled() => Ok(()),
+        () = submission.activity.quiet_for(arguments.idle_timeout()) => Err(End::by_itself(idle(arguments, submission))),
+    };
+    stop.cancel();
+    tasks.close();
+    let grace = if launched.is_ok() { LAUNCH_GRACE } else { END_GRACE };
+    tokio::select! {
+        biased;
+        () = panicked.cancelled() => launched.and(Err(End::by_itself(panic()))),
+        reason = signals.next() => launched.and(Err(End::by_signal(reason))),
+        _ = tokio::time::timeout(grace, tasks.wait()) => launched,
+    }
+}
+
+fn panic() -> Refusal {
+    Refusal::bug("the driver server panicked; its log says where")
+}
+
+/// Why the idle deadline ends the server: the refusal, if nothing could come after it.
+fn idle(arguments: &Arguments, submission: &Submission) -> Refusal {
+    submission.refusal().unwrap_or_else(|| {
+        let seconds = arguments.idle_timeout_seconds;
+        let detail = format!("nothing came from the client for {seconds} s, so nobody is uploading any more");
+        Refusal::new(ErrorCode::Idle, detail).hint("the limit is spark.airlock.timeout.idle")
+    })
+}
