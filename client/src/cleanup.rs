@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Pod, Secret, Service};
 use kube::ResourceExt;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::cluster::{Cluster, Namespaced, SUBMISSION_ANNOTATION};
 use crate::error::SubmitError;
@@ -20,7 +20,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(300);
 /// After a create with unknown outcome: when the object may still appear.
 const LATE_OBJECT: Duration = Duration::from_secs(2);
 
-/// The objects of a submission, in the order in which they are removed: what is scarce first, then what uses the rest.
+/// The objects of a submission, the scarce one first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// The door: a port.
@@ -109,14 +109,12 @@ impl<'a> Created<'a> {
         removed.map_err(|why| Leftover { what: self.describe(&entry), why })
     }
 
-    /// Removes everything within `limit` and says what is left.
+    /// Removes everything within `limit` and says what is left. All at once: an object that is slow to go holds up no
+    /// other.
     pub async fn remove_all(&self, limit: Duration) -> Vec<Leftover> {
-        let end = Instant::now() + limit;
-        let mut left = Vec::new();
-        for kind in [Kind::Door, Kind::Pod, Kind::Secret, Kind::HeadlessService] {
-            left.extend(self.remove(kind, end.saturating_duration_since(Instant::now())).await.err());
-        }
-        left
+        let kinds = [Kind::Door, Kind::Pod, Kind::Secret, Kind::HeadlessService];
+        let removed = futures::future::join_all(kinds.map(|kind| self.remove(kind, limit))).await;
+        removed.into_iter().filter_map(Result::err).collect()
     }
 
     /// What may still be there, by name.
@@ -128,34 +126,40 @@ impl<'a> Created<'a> {
     }
 
     async fn remove_object<K: Namespaced>(&self, entry: &Entry, limit: Duration) -> Result<(), String> {
-        let end = Instant::now() + limit;
         let removal = async {
-            let uid = match &entry.uid {
-                Some(uid) => Some(uid.clone()),
-                None => self.uid_of_ours::<K>(&entry.name).await?,
-            };
-            let Some(uid) = uid else { return Ok(()) };
-            let grace = (entry.kind == Kind::Pod).then_some(POD_GRACE);
-            self.cluster.delete::<K>(&entry.name, &uid, grace).await?;
-            self.confirm_gone::<K>(&entry.name, &uid).await
+            match &entry.uid {
+                Some(uid) => self.delete::<K>(entry, uid).await,
+                None => self.delete_late::<K>(entry, LATE_OBJECT.min(limit / 2)).await,
+            }
         };
-        match timeout_at(end, removal).await {
+        match timeout(limit, removal).await {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
             Err(_) => Err(format!("not gone after {} s", limit.as_secs())),
         }
     }
 
-    /// The uid of an object that a create with unknown outcome may have made, now or a little later.
-    async fn uid_of_ours<K: Namespaced>(&self, name: &str) -> Result<Option<String>, SubmitError> {
-        let ours = |object: &K| {
-            object.annotations().get(SUBMISSION_ANNOTATION).is_some_and(|id| id == self.submission.as_str())
-        };
-        let mut found = self.cluster.find::<K>(name).await?;
-        if found.is_none() {
-            sleep(LATE_OBJECT).await;
-            found = self.cluster.find::<K>(name).await?;
+    async fn delete<K: Namespaced>(&self, entry: &Entry, uid: &str) -> Result<(), SubmitError> {
+        let grace = (entry.kind == Kind::Pod).then_some(POD_GRACE);
+        self.cluster.delete::<K>(&entry.name, uid, grace).await?;
+        self.confirm_gone::<K>(&entry.name, uid).await
+    }
+
+    /// Deletes what a create with unknown outcome has made, or makes within `window`.
+    async fn delete_late<K: Namespaced>(&self, entry: &Entry, window: Duration) -> Result<(), SubmitError> {
+        let end = Instant::now() + window;
+        loop {
+            let found = self.cluster.find::<K>(&entry.name).await?;
+            let ours = |object: &K| {
+                object.annotations().get(SUBMISSION_ANNOTATION).map(String::as_str) == Some(self.submission.as_str())
+            };
+            if let Some(uid) = found.filter(ours).and_then(|object| object.uid()) {
+                self.delete::<K>(entry, &uid).await?;
+            }
+            if Instant::now() >= end {
+                return Ok(());
+            }
+            sleep(LOOK_INTERVAL).await;
         }
-        Ok(found.filter(ours).and_then(|object| object.uid()))
     }
 
     async fn confirm_gone<K: Namespaced>(&self, name: &str, uid: &str) -> Result<(), SubmitError> {

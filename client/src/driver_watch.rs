@@ -1,8 +1,10 @@
 //! Waiting for the driver: first until its server is up, with one limit for each phase and the kind of wait always said;
 //! later until it has ended, for its exit code. States come from `pod_watch`, their meaning from `pod_state`.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Event, Pod};
 use kube::api::ListParams;
 use shared::error_code::ErrorCode;
@@ -91,13 +93,13 @@ pub async fn await_server(
     deadlines: &Deadlines,
     progress: &Progress,
 ) -> Result<Pod, SubmitError> {
-    let mut watch = PodWatch::new(cluster, &driver.name, &driver.uid);
+    let mut states = pin!(PodWatch::new(cluster, &driver.name, &driver.uid).states());
     let mut clock = PhaseClock { deadlines, phase: None, fault: None };
     let (mut seen, mut events, mut said) = (None, Vec::new(), String::new());
     let mut next_events = Instant::now() + EVENTS_INTERVAL / 4;
     loop {
         tokio::select! {
-            next = watch.next() => seen = Some(present(next?, &driver.name)?),
+            Some(next) = states.next() => seen = Some(present(next?, &driver.name)?),
             () = sleep_until(next_events), if clock.phase.is_some_and(|(phase, _)| phase != StartPhase::Schedule) => {
                 events = pod_events(cluster, driver).await;
                 next_events = Instant::now() + EVENTS_INTERVAL;
@@ -124,9 +126,9 @@ pub async fn await_server(
 
 /// Watches a pod that should run on, and ends with the reason once it does not: for beside an upload.
 pub async fn until_ended(cluster: &Cluster, driver: &DriverPod) -> SubmitError {
-    let mut watch = PodWatch::new(cluster, &driver.name, &driver.uid);
-    loop {
-        let pod = match watch.next().await.and_then(|seen| present(seen, &driver.name)) {
+    let mut states = pin!(PodWatch::new(cluster, &driver.name, &driver.uid).states());
+    while let Some(seen) = states.next().await {
+        let pod = match seen.and_then(|seen| present(seen, &driver.name)) {
             Ok(pod) => pod,
             // The API server's trouble is not the upload's: while the driver server answers, it goes on.
             Err(error) if api_trouble(&error) => {
@@ -141,6 +143,7 @@ pub async fn until_ended(cluster: &Cluster, driver: &DriverPod) -> SubmitError {
             _ => {}
         }
     }
+    SubmitError::new(ErrorCode::Bug, "the watch on the pod has ended")
 }
 
 /// Whether the API server, not the driver, is at fault.
@@ -174,9 +177,8 @@ fn start_failure(code: ErrorCode, pod: &str, text: &str) -> SubmitError {
 /// The driver server ended before it launched anything. It leaves its reason as termination message: `E_CODE: text`.
 pub(crate) fn ended_early(pod: &str, ended: &Ended) -> SubmitError {
     let message = ended.message.as_deref().unwrap_or_default().trim();
-    let stated = message.split_once(": ").and_then(|(code, text)| {
-        let code = code.rsplit(' ').next()?.parse::<ErrorCode>().ok()?;
-        Some(SubmitError::new(code, format!("pod {pod} ended before the launch")).because(text.to_owned()))
+    let stated = ended.stated_failure().map(|(code, text)| {
+        SubmitError::new(code, format!("pod {pod} ended before the launch")).because(text.to_owned())
     });
     stated.unwrap_or_else(|| {
         let reason = ended.reason.as_deref().unwrap_or("no reason given");

@@ -1,6 +1,9 @@
 //! After the launch: the driver is followed to its end, with upstream's lines on the way, and its exit code is ours. An
 //! API server that is away for a while ends nothing: the driver runs on meanwhile, and its status is what counts.
 
+use std::pin::pin;
+
+use futures::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
 use shared::error_code::ErrorCode;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep};
@@ -23,13 +26,13 @@ pub async fn follow(
     progress: &Progress,
 ) -> Result<Ended, SubmitError> {
     progress.say(phase_lines::waiting(application));
-    let mut watch = PodWatch::new(cluster, &driver.name, &driver.uid);
+    let mut states = pin!(PodWatch::new(cluster, &driver.name, &driver.uid).states());
     let mut report = interval_at(Instant::now() + settings.report_interval, settings.report_interval);
     report.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut block, mut last) = (String::new(), None);
     loop {
         tokio::select! {
-            seen = watch.next() => match seen {
+            Some(seen) = states.next() => match seen {
                 Ok(Seen::Pod(pod)) => {
                     show_change(&pod, &mut block, progress);
                     if let Some(ended) = ended(&pod, false) {

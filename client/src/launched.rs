@@ -70,8 +70,7 @@ async fn ask_the_pod(cluster: &Cluster, driver: &DriverPod) -> Option<Launched> 
         return Some(Launched::Unknown(SubmitError::new(ErrorCode::DriverLost, text)));
     };
     match pod_state(&pod, &[]) {
-        // The server leaves a code as its last words; a driver that was launched does not.
-        PodState::Ended(ended) if ended.message.as_ref().is_some_and(|message| message.contains("E_")) => {
+        PodState::Ended(ended) if ended.stated_failure().is_some() => {
             Some(Launched::No(ended_early(&driver.name, &ended)))
         }
         PodState::Ended(_) => Some(Launched::Yes),

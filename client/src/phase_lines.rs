@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
-use crate::driver_pod::APP_LABEL;
+use crate::driver_pod::{APP_LABEL, DRIVER_CONTAINER};
 use crate::pod_state::state_name;
 
 /// The application, as lines name it.
@@ -79,7 +79,7 @@ pub fn state_changed(pod: &Pod) -> String {
     line("node name", spec.and_then(|spec| spec.node_name.as_deref()).unwrap_or("N/A"));
     line("start time", &time(status.and_then(|status| status.start_time.as_ref())));
     line("phase", phase(pod));
-    line("container status", "");
+    text.push_str("\n\t container status:");
     for container in containers(pod) {
         text.push_str(&container_lines(container, "\t\t "));
     }
@@ -97,8 +97,11 @@ pub fn final_statuses(pod: &Pod) -> String {
     text
 }
 
+/// The driver's container last: parsers keep the last exit code that they find.
 fn containers(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten())
+    let all = || pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
+    let is_driver = |container: &&ContainerStatus| container.name == DRIVER_CONTAINER;
+    all().filter(move |container| !is_driver(container)).chain(all().filter(is_driver))
 }
 
 /// `spark-app-selector -> …` first and never last: a comma follows it, which parsers look for.
@@ -151,6 +154,10 @@ mod tests {
         }
     }
 
+    fn container(name: &str, state: &serde_json::Value) -> serde_json::Value {
+        json!({"name": name, "image": "spark:4", "imageID": "", "ready": false, "restartCount": 0, "state": state})
+    }
+
     fn pod() -> Pod {
         serde_json::from_value(json!({
             "metadata": {"name": "pi-abababababababab-driver", "namespace": "team", "uid": "u-1",
@@ -158,10 +165,10 @@ mod tests {
                 "labels": {"app": "x", "spark-app-selector": "spark-0123", "spark-role": "driver"}},
             "spec": {"serviceAccountName": "spark", "nodeName": "node1", "containers": [],
                 "volumes": [{"name": "spark-local-dir-1"}, {"name": "airlock"}]},
-            "status": {"phase": "Failed", "startTime": "2026-01-01T00:00:01Z", "containerStatuses": [{
-                "name": "spark-kubernetes-driver", "image": "spark:4", "imageID": "", "ready": false, "restartCount": 0,
-                "state": {"terminated": {"exitCode": 3, "reason": "Error", "startedAt": "2026-01-01T00:00:02Z",
-                    "finishedAt": "2026-01-01T00:00:09Z"}}}]},
+            "status": {"phase": "Failed", "startTime": "2026-01-01T00:00:01Z", "containerStatuses": [
+                container("spark-kubernetes-driver", &json!({"terminated": {"exitCode": 3, "reason": "Error",
+                    "startedAt": "2026-01-01T00:00:02Z", "finishedAt": "2026-01-01T00:00:09Z"}})),
+                container("istio-proxy", &json!({"terminated": {"exitCode": 0, "reason": "Completed"}}))]},
         }))
         .unwrap()
     }
@@ -188,7 +195,7 @@ mod tests {
         let selector = block.split_once("spark-app-selector -> ").unwrap().1;
         assert_eq!(selector.split_once(", ").unwrap().0, "spark-0123");
         let end = final_statuses(&pod());
-        let code = end.lines().find_map(|line| line.trim_start().strip_prefix("exit code: "));
-        assert_eq!(code, Some("3"));
+        let codes = end.lines().filter_map(|line| line.trim_start().strip_prefix("exit code: "));
+        assert_eq!(codes.last(), Some("3"), "the last one counts, and is the driver's");
     }
 }

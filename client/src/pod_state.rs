@@ -56,6 +56,18 @@ pub struct Ended {
     pub finished_at: Option<Time>,
 }
 
+impl Ended {
+    /// The failure that the driver server left as its last words: `E_CODE: text`. A driver that was launched leaves none.
+    #[must_use]
+    pub fn stated_failure(&self) -> Option<(ErrorCode, &str)> {
+        let message = self.message.as_deref()?;
+        message.match_indices("E_").find_map(|(start, _)| {
+            let (code, text) = message[start..].split_once(':')?;
+            Some((code.parse().ok()?, text.trim()))
+        })
+    }
+}
+
 /// What a pod's status means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodState {

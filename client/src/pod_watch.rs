@@ -55,9 +55,14 @@ impl<'a> PodWatch<'a> {
         }
     }
 
-    /// The next state, which may equal the last one. An error means that the API server gave up on us, or we on it; the
-    /// next call tries again. Loses nothing when dropped half-way.
-    pub async fn next(&mut self) -> Result<Seen, SubmitError> {
+    /// Every state from now on; two in a row may be equal. An error means that the API server gave up on us, or we on it;
+    /// the next state is another try. Unlike a future of the next state, a stream can wait beside a timer that ticks:
+    /// a slow read is not begun anew at each tick.
+    pub fn states(self) -> impl Stream<Item = Result<Seen, SubmitError>> + use<'a> {
+        futures::stream::unfold(self, |mut watch| async move { Some((watch.next().await, watch)) })
+    }
+
+    async fn next(&mut self) -> Result<Seen, SubmitError> {
         loop {
             if let Some(moment) = self.not_before {
                 sleep_until(moment).await;
