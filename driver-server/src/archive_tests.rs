@@ -37,7 +37,7 @@ fn entry(builder: &mut tar::Builder<Vec<u8>>, name: &str, kind: tar::EntryType, 
     header.as_old_mut().linkname[..link.len()].copy_from_slice(link.as_bytes());
     header.set_entry_type(kind);
     header.set_size(bytes.len() as u64);
-    header.set_mode(if name.ends_with(".sh") { 0o755 } else { 0o644 });
+    header.set_mode(if bytes.starts_with(b"#!") { 0o755 } else { 0o644 });
     header.set_cksum();
     builder.append(&header, bytes).unwrap();
 }

@@ -48,6 +48,8 @@ pub struct Submission {
     pub tasks: TaskTracker,
     /// Cancelled once the launch is decided.
     pub launched: CancellationToken,
+    /// Cancelled once the idle deadline has passed: whoever is in the middle of a request is told.
+    pub given_up: CancellationToken,
     state: Mutex<State>,
     offset: AtomicU64,
     first_manifest: Mutex<()>,
@@ -66,6 +68,7 @@ impl Submission {
             activity: Activity::default(),
             tasks: TaskTracker::new(),
             launched: CancellationToken::new(),
+            given_up: CancellationToken::new(),
             state: Mutex::new(State::Waiting),
             offset: AtomicU64::new(0),
             first_manifest: Mutex::new(()),
@@ -290,4 +293,11 @@ impl Submission {
 #[must_use]
 pub fn superseded() -> Refusal {
     Refusal::new(ErrorCode::AlreadyRunning, "a newer upload of this submission has taken over")
+}
+
+/// What is said of the idle deadline, in the middle of a request and as the end.
+#[must_use]
+pub fn idle() -> Refusal {
+    let detail = "nothing has come from the client for the whole of the idle limit, so nobody is uploading any more";
+    Refusal::new(ErrorCode::Idle, detail).hint("the limit is spark.airlock.timeout.idle")
 }

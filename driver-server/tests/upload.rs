@@ -1,4 +1,5 @@
 //! Uploads over real TLS: cut, resumed, taken over, throttled, refused.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed helper fails its test")]
 
 mod common;
 
@@ -36,6 +37,51 @@ async fn a09_several_members_in_one_request_are_one_stream() {
     let status = client.patch(0, members).await.unwrap();
     assert_eq!(status.state, SubmissionState::Verified);
     assert_eq!(status.digest.as_deref(), Some(bundle.digest().as_str()));
+}
+
+#[tokio::test]
+async fn a09_what_curl_sends_and_gzip_has_compressed_is_accepted() {
+    let server = Server::start();
+    let bundle = Bundle::of_jars(&[("a.jar", &noise(3_000_000)), ("b.txt", &vec![7; 500_000])]);
+    fs::write(server.path("bundle.tar"), bundle.tar()).unwrap();
+    fs::write(server.path("manifest.json"), serde_json::to_vec(&bundle.manifest).unwrap()).unwrap();
+    fs::write(
+        server.path("client.pem"),
+        format!("{}{}", server.certificates.client.certificate, server.certificates.client.key),
+    )
+    .unwrap();
+    let run = |program: &str, arguments: &[&str]| {
+        let output =
+            std::process::Command::new(program).args(arguments).current_dir(server.temporary.path()).output().unwrap();
+        assert!(output.status.success(), "{program}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run("gzip", &["-k", "bundle.tar"]);
+    let url = |path: &str| format!("https://127.0.0.1:{}{path}", server.address.port());
+    let curl = |arguments: &[&str]| {
+        let common = ["-sS", "--fail-with-body", "--noproxy", "*", "--cacert", "tls/ca.crt", "--cert", "client.pem"];
+        run("curl", &[&common, arguments].concat())
+    };
+    curl(&["-T", "manifest.json", &url(SUBMISSION_PATH)]);
+    let kind = format!("content-type: {TAR_TYPE}");
+    let status = curl(&[
+        "-X",
+        "PATCH",
+        "-T",
+        "bundle.tar.gz",
+        "-H",
+        &kind,
+        "-H",
+        "content-encoding: gzip",
+        "-H",
+        "upload-offset: 0",
+        "-H",
+        "expect: 100-continue",
+        &url(BUNDLE_PATH),
+    ]);
+    assert!(status.contains("\"verified\"") && status.contains(&bundle.digest()), "{status}");
+    curl(&["-X", "POST", &url(shared::protocol::LAUNCH_PATH)]);
+    assert_eq!(server.wait().code(), 0);
 }
 
 #[tokio::test]
