@@ -16,7 +16,8 @@ use crate::directory::Directory;
 use crate::error::Refusal;
 use crate::launch::DriverCommand;
 use crate::signals::Signals;
-use crate::submission::{Submission, idle};
+use crate::submission::Submission;
+use crate::submission_state::idle;
 use crate::{become_driver, handlers, listen, server, tls};
 
 /// Threads for connections: the bytes of one upload keep one busy with TLS, and a second answers meanwhile.

@@ -11,11 +11,12 @@ use http_body_util::BodyExt as _;
 use tokio::sync::mpsc;
 
 use crate::error::Refusal;
-use crate::submission::{Receiver, Submission, idle, superseded};
+use crate::submission::{Receiver, Submission};
+use crate::submission_state::{idle, superseded};
 use crate::turns::Turn;
 
 /// Most pieces that wait for the disk. A piece is at most what hyper's buffer holds: 1 MiB, and usually 16 KiB.
-const PIECES: usize = 8;
+const PIECES: usize = 4;
 
 /// What a body brings.
 #[derive(Debug)]

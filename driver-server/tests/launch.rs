@@ -167,6 +167,22 @@ async fn x02_a_signal_before_the_launch_ends_the_server_within_two_seconds() {
 }
 
 #[tokio::test]
+async fn x02_a_signal_around_exec_is_never_lost() {
+    for step in 0..12_u64 {
+        let server = Server::start();
+        let client = server.client();
+        client.upload(&running("exec sleep 60")).await;
+        client.launch().await.unwrap();
+        // From well before exec to well behind it.
+        tokio::time::sleep(Duration::from_millis(step)).await;
+        server.signal("TERM");
+        let status = server.wait().status;
+        let by_signal = std::os::unix::process::ExitStatusExt::signal(&status) == Some(15);
+        assert!(by_signal || status.code() == Some(143), "step {step}: {status}");
+    }
+}
+
+#[tokio::test]
 async fn u05_the_launch_is_decided_once_however_often_it_is_asked() {
     let server = Server::start();
     let client = server.client();

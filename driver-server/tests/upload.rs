@@ -433,6 +433,23 @@ async fn u01_memory_stays_flat_over_a_large_upload() {
     assert!(server.peak_memory() < 48 * 1024, "{} KiB", server.peak_memory());
 }
 
+#[tokio::test]
+#[ignore = "measures; run it alone and with --release"]
+async fn throughput_of_300_mb_stored() {
+    let server = Server::start();
+    let client = server.client();
+    let bundle = Bundle::of_jars(&[("a.jar", &noise(300 << 20))]);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    std::io::Write::write_all(&mut encoder, &bundle.tar()).unwrap();
+    let sent = encoder.finish().unwrap();
+    client.put(&bundle.manifest).await.unwrap();
+    let started = std::time::Instant::now();
+    client.patch(0, sent).await.unwrap();
+    let seconds = started.elapsed().as_secs_f64();
+    println!("{:.0} MB/s, peak {} KiB", f64::from(300 << 20) / 1e6 / seconds, server.peak_memory());
+    println!("cpu: {}", fs::read_to_string(format!("/proc/{}/stat", server.pid())).unwrap());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
