@@ -30,6 +30,8 @@ pub struct Settings {
     pub deadlines: Deadlines,
     /// What happens after the launch.
     pub follow: FollowSettings,
+    /// `$SPARK_CONF_DIR`, else `$SPARK_HOME/conf`: its text files travel to the driver's, as upstream's do.
+    pub conf_dir: Option<PathBuf>,
     /// Every `spark.*` property that the driver gets, before the client adds its own.
     pub properties: BTreeMap<String, String>,
 }
@@ -112,8 +114,10 @@ pub struct DriverSettings {
     pub memory: Memory,
     /// `spark.driver.memoryOverhead`, or the rule of upstream (factor, 384 MiB at least).
     pub memory_overhead: Memory,
-    /// The factor that the rule used, for `spark.kubernetes.memoryOverheadFactor` in the driver.
+    /// `spark.kubernetes.memoryOverheadFactor`, or the language's; the driver hands it on to its executors.
     pub memory_overhead_factor: f64,
+    /// The ports that the driver's JVM listens on.
+    pub ports: DriverPorts,
     /// `spark.driver.cores`, or `spark.kubernetes.driver.request.cores`: a Kubernetes quantity.
     pub cores_request: String,
     /// `spark.kubernetes.driver.limit.cores`.
@@ -140,10 +144,21 @@ pub struct DriverSettings {
     pub max_bundle_bytes: u64,
 }
 
+/// The ports that the driver's JVM listens on, for the pod and the headless Service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverPorts {
+    /// `spark.driver.port`.
+    pub rpc: u16,
+    /// `spark.driver.blockManager.port`, else `spark.blockManager.port`.
+    pub block_manager: u16,
+    /// `spark.ui.port`.
+    pub ui: u16,
+}
+
 /// The way from here to the driver server.
 #[derive(Clone, Debug, Default)]
 pub struct DoorSettings {
-    /// `spark.airlock.door.addresses`: hosts or addresses to dial instead of the nodes'.
+    /// `spark.airlock.door.addresses`: `host`, `host:port`, an address or `[v6]:port` to dial instead of the nodes.
     pub addresses: Vec<String>,
     /// `spark.airlock.door.nodePort`: one port, or none to let the API server choose.
     pub node_port: Option<u16>,
@@ -151,7 +166,7 @@ pub struct DoorSettings {
     pub traffic_policy: TrafficPolicy,
 }
 
-/// Which nodes forward a NodePort.
+/// Which nodes forward a node port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrafficPolicy {
     /// Every node; the source address is the node's.

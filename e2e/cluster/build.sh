@@ -15,14 +15,15 @@ cache_key() {
   } | sha256sum | cut -c1-16
 }
 
-# Sets `cache` and `bin`. Asking Go for its version is the slow half of the key, so a cluster that is up knows its own folder.
-locate_cache() {
-  if [ -e "$state/cache" ]; then
-    cache=$(<"$state/cache")
-  else
-    require_go
-    cache=$cache_root/cluster-$(cache_key)
-  fi
+# These set `cache` and `bin`: to what the pins ask for, or to what the cluster that runs was started with.
+use_wanted_cache() {
+  require_go
+  cache=$cache_root/cluster-$(cache_key)
+  bin=$cache/bin
+}
+
+use_running_cache() {
+  cache=$(<"$state/cache")
   bin=$cache/bin
 }
 

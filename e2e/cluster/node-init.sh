@@ -14,15 +14,22 @@ hostname "$node"
 
 # Sockets in /run may be left from a node that died; nobody listens on them any more.
 rm -rf "$folder/run"
-mkdir -p "$folder/run/bin" "$folder/run/lock" "$folder/var$state" "$folder"/var/{cache,log,tmp,lib/{cni,containerd,kubelet}}
+mkdir -p "$folder/run/bin" "$folder/run/lock" "$folder$state" "$folder"/var/{cache,log,tmp,lib/{cni,containerd,kubelet}}
 rm -f "$folder/var/run" "$folder/var/lock"
 ln -s /run "$folder/var/run"
 ln -s /run/lock "$folder/var/lock"
 
 # Before /var is covered: the cache may lie below it.
 mount --bind "$binaries" "$folder/run/bin"
-mount --bind "$state" "$folder/var$state"
+mount --bind "$state" "$folder$state"
 mount --rbind "$folder/run" /run
 mount --rbind "$folder/var" /var
+
+# kubelet sets these for the whole machine and gives up when it cannot. Here it sets files of the node's own.
+for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
+  mkdir -p "/run/kernel/${setting%/*}"
+  cat "/proc/sys/$setting" >"/run/kernel/$setting"
+  mount --bind "/run/kernel/$setting" "/proc/sys/$setting"
+done
 
 exec /run/bin/pause

@@ -5,14 +5,17 @@
 start_node() { # node
   local node=$1 child
   is_running "$node" && return
+  # After a node's death its pods' groups are left, empty; a new kubelet would ask containerd about each for seconds.
+  remove_control_group "$control_group/$node"
   make_control_group "$control_group/$node/system"
   mkdir -p "$(node_folder "$node")"
-  setsid unshare --mount --net --uts --pid --fork -- \
-    "$cluster_source/node-init.sh" "$state" "$node" "$bin" >"$logs/$node.log" 2>&1 </dev/null {cluster_lock}>&- &
+  (
+    join_control_group "$BASHPID" "$control_group/$node/system"
+    exec setsid unshare --mount --net --uts --pid --fork -- "$cluster_source/node-init.sh" "$state" "$node" "$bin"
+  ) >"$logs/$node.log" 2>&1 </dev/null {cluster_lock}>&- &
   child=$(only_child $!) || die "$node ended at once" "$(tail -n 5 "$logs/$node.log")"
   record_process "$node" "$child"
   wait_for "$node's own /run and /var" 10 "$node" node_is_set_up "$node"
-  join_control_group "$child" "$control_group/$node/system"
 }
 
 node_is_set_up() { # node
@@ -46,7 +49,8 @@ start_all_containerd() {
 ctr_on() { # node, ctr arguments...
   local node=$1
   shift
-  "$bin/ctr" --address "$(containerd_socket "$node")" --namespace k8s.io "$@"
+  # The machine's first version of control groups is old news on every call.
+  CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=1 "$bin/ctr" --address "$(containerd_socket "$node")" --namespace k8s.io "$@"
 }
 
 start_kubelet() { # node
@@ -73,12 +77,27 @@ start_kubelets_and_proxies() {
   done
 }
 
-# The node's own word that it is Ready stays for 40 s after its death, so the processes themselves are asked first.
+# A node's word that it is Ready stays for 40 s after its death. So the processes are asked, and the word must be younger than the
+# kubelet.
 wait_for_nodes() {
   local node
   for node in "${nodes[@]}"; do
     wait_for "kubelet on $node" 60 "kubelet-$node" api_answers "/api/v1/nodes/$node/proxy/healthz"
+    wait_for "$node to be Ready" 60 "kubelet-$node" node_is_ready "$node"
     wait_for "kube-proxy on $node" 60 "kube-proxy-$node" api_answers "/api/v1/nodes/$node:10256/proxy/healthz"
   done
-  kubectl_admin wait --for condition=Ready --timeout 60s "${nodes[@]/#/node/}" >/dev/null
+}
+
+node_is_ready() { # node; prints the reason when it is not
+  local status said reason
+  IFS=' ' read -r status said reason < <(kubectl_admin get node "$1" --request-timeout 5s --output \
+    'jsonpath={range .status.conditions[?(@.type=="Ready")]}{.status} {.lastHeartbeatTime} {.message}{end}')
+  if [ "$status" != True ]; then
+    echo "${reason:-no status}"
+    return 1
+  fi
+  if [ "$(date --date "$said" +%s)" -lt "$(stat --format %Y "$state/pids/kubelet-$1")" ]; then
+    echo "last said so before its kubelet was started"
+    return 1
+  fi
 }

@@ -20,6 +20,12 @@ require_linux_features() {
     die "this kernel has no overlayfs, which containerd needs" "${another_cluster[@]}"
   [ -n "$(control_group_hierarchies)" ] ||
     die "no control groups are mounted at /sys/fs/cgroup" "${another_cluster[@]}"
+  # The second version hands controllers down from the root only; inside many containers that is not allowed.
+  local root=/sys/fs/cgroup/cgroup.subtree_control
+  if [ -e "$root" ] && ! grep -qw memory "$root"; then
+    { echo +memory >"$root"; } 2>/dev/null ||
+      die "control groups below /sys/fs/cgroup may not limit memory (is this a container?)" "${another_cluster[@]}"
+  fi
 }
 
 require_go() {

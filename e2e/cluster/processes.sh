@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Starting, finding and counting our own processes. A process is ours when its number and its start time are those we wrote down:
+# Starting and finding our own processes. A process is ours when its number and its start time are those we wrote down:
 # numbers are used again, names are used by others, so neither alone is a reason to kill.
 
 start_time() { # pid; empty when there is no such process
@@ -34,7 +34,8 @@ enter_node() { # node, command...
   shift
   process=$(running_pid "$node") || die "$node does not run"
   nsenter --target "$process" --mount --net --uts --pid --wd=/ -- \
-    /usr/bin/env -i HOME=/root PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" "$@"
+    /usr/bin/env -i HOME=/ PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" \
+    CONTAINERD_SUPPRESS_DEPRECATION_WARNINGS=1 "$@"
 }
 
 # Both unshare and nsenter stay outside and wait for the process that they put inside; that one child is the one to write down.
@@ -47,61 +48,18 @@ only_child() { # pid of the waiting parent
   echo "$child"
 }
 
+# A background job marks itself with the node's control group before it turns into the program: from its first moment `down` can
+# find it, however early this script is killed. The lock must not live on in a daemon, so it is closed.
 start_in_node() { # node, name, command...
   local node=$1 name=$2 inside child
   shift 2
   is_running "$name" && return
   inside=$(running_pid "$node") || die "$node does not run"
-  # The lock must not outlive the script in a daemon that inherited it.
-  setsid nsenter --target "$inside" --mount --net --uts --pid --wd=/ -- \
-    /usr/bin/env -i HOME=/root PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@" \
-    >>"$logs/$name.log" 2>&1 </dev/null {cluster_lock}>&- &
+  (
+    join_control_group "$BASHPID" "$control_group/$node/system"
+    exec setsid nsenter --target "$inside" --mount --net --uts --pid --wd=/ -- \
+      /usr/bin/env -i HOME=/ PATH=/run/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+  ) >>"$logs/$name.log" 2>&1 </dev/null {cluster_lock}>&- &
   child=$(only_child $!) || die "$name ended at once" "$(tail -n 5 "$logs/$name.log")"
   record_process "$name" "$child"
-}
-
-# Version 1 mounts one hierarchy per controller, version 2 a single one at the top.
-control_group_hierarchies() {
-  awk '$3 ~ /^cgroup2?$/ && $2 ~ "^/sys/fs/cgroup" { print $2 }' /proc/mounts
-}
-
-make_control_group() { # path below each hierarchy
-  local hierarchy parent part controller file
-  for hierarchy in $(control_group_hierarchies); do
-    parent=$hierarchy
-    for part in ${1//\// }; do
-      if [ "$hierarchy" = /sys/fs/cgroup ]; then
-        for controller in cpuset cpu io memory hugetlb pids; do
-          echo "+$controller" >"$parent/cgroup.subtree_control" 2>/dev/null || true
-        done
-      fi
-      mkdir -p "$parent/$part"
-      # A new group of the old cpuset controller has no cores and no memory, and takes no process before it has.
-      for file in cpuset.mems cpuset.cpus; do
-        if [ -e "$parent/$part/$file" ] && [ -e "$parent/cgroup.clone_children" ] && [ -z "$(<"$parent/$part/$file")" ]; then
-          cat "$parent/$file" >"$parent/$part/$file"
-        fi
-      done
-      parent=$parent/$part
-    done
-  done
-}
-
-# Marks a node's first process, and with it all it will start. One hierarchy is enough to find them again, and the others stay as
-# they are: whoever limits the memory of this shell also limits the cluster's.
-join_control_group() { # pid, path
-  local hierarchy
-  for hierarchy in /sys/fs/cgroup/pids /sys/fs/cgroup; do
-    if [ -e "$hierarchy/$2/cgroup.procs" ]; then
-      echo "$1" >"$hierarchy/$2/cgroup.procs"
-      return
-    fi
-  done
-}
-
-control_group_folders() { # deepest first
-  local hierarchy
-  for hierarchy in $(control_group_hierarchies); do
-    [ ! -d "$hierarchy/$control_group" ] || find "$hierarchy/$control_group" -depth -type d
-  done
 }

@@ -22,10 +22,11 @@ seconds_since() { # a value of EPOCHREALTIME
 
 # Not `if "$@"`: that would switch off errexit inside the step. A step that fails ends the script, and the exit trap says which.
 step() { # what it does, command...
-  step_name=$1 step_start=$EPOCHREALTIME
+  local name=$1 start=$EPOCHREALTIME
+  step_name=$name step_start=$start
   shift
   "$@"
-  printf '%7ss  %s\n' "$(seconds_since "$step_start")" "$step_name" >&2
+  printf '%7ss  %s\n' "$(seconds_since "$start")" "$name" >&2
   step_name=
 }
 

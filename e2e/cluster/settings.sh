@@ -15,6 +15,9 @@ dns_service_address=10.96.0.10
 node_number() { echo "${1#node}"; }
 node_address() { echo "10.77.0.1$(node_number "$1")"; }
 node_pods() { echo "10.244.$(node_number "$1").0/24"; }
+# Fixed too: a rebuilt cable with another hardware address would be unreachable until its neighbours forget the old one.
+bridge_hardware_address=02:00:0a:4d:00:01
+node_hardware_address() { printf '02:00:0a:4d:01:%02x' "$(node_number "$1")"; }
 node_link() { echo "al-$1"; }
 
 api_address=$(node_address "$control_plane_node")
@@ -32,4 +35,4 @@ containerd_socket() { echo "$state/$1/run/containerd/containerd.sock"; }
 # One control group holds everything that runs, in each hierarchy; `down` finds by it what no file tells of any more.
 control_group=airlock-cluster
 
-cache_root=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/airlock
+cache_root=${XDG_CACHE_HOME:-$HOME/.cache}/airlock

@@ -22,8 +22,7 @@ report_status() {
     if ! answer=$(api_answers "/api/v1/nodes/$node/proxy/healthz" 2>&1); then
       printf '%-24s kubelet does not answer: %s\n' "$node" "${answer##*$'\n'}"
       healthy=false
-    elif answer=$(kubectl_admin get node "$node" --request-timeout 5s \
-      --output 'jsonpath={range .status.conditions[?(@.type=="Ready")]}{.status} {.message}{end}' 2>&1) && [ "${answer%% *}" = True ]; then
+    elif answer=$(node_is_ready "$node" 2>&1); then
       printf '%-24s Ready, %s\n' "$node" "$(node_address "$node")"
     else
       printf '%-24s NOT READY: %s\n' "$node" "$answer"
@@ -34,6 +33,10 @@ report_status() {
 }
 
 print_environment() {
+  # A proxy for the outside cannot reach the nodes.
+  if [ -n "${HTTPS_PROXY:-${https_proxy:-${ALL_PROXY:-}}}" ]; then
+    printf 'export NO_PROXY=%q no_proxy=%q\n' "${NO_PROXY:+$NO_PROXY,}$api_address" "${no_proxy:+$no_proxy,}$api_address"
+  fi
   printf 'export KUBECONFIG=%q\n' "$admin_kubeconfig"
   printf 'export AIRLOCK_E2E_KUBECONFIG=%q\n' "$admin_kubeconfig"
   printf 'export PATH=%q:"%s"\n' "$bin" "\$PATH"

@@ -5,7 +5,7 @@ from a file of the context, hence the same files give the same digest. What it d
 
 usage: dockerfile.py STORE DOCKERFILE CONTEXT REFERENCE [ARG=VALUE...]
 The context is a folder; FROM names an image of the store, or scratch. An ADDed tar becomes a layer as it is, at / only.
-SOURCE_DATE_EPOCH is the time of everything. Prints the digest.
+SOURCE_DATE_EPOCH is the time of everything.
 """
 
 import json
@@ -16,8 +16,9 @@ import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import NamedTuple
 
 from oci_archive import Image, Store
 
@@ -120,7 +121,8 @@ def main(arguments: list[str]) -> None:
     build = Build(Store(Path(store)), Path(context), given)
     image = build.run(Path(dockerfile).read_text())
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
-    print(build.store.tag(reference, image, created)["digest"])
+    build.store.tag(reference, image, created)
+    build.store.prune()
 
 
 if __name__ == "__main__":

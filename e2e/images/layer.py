@@ -15,15 +15,16 @@ import re
 import struct
 import sys
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Callable, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 
 EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
 
-# Documentation, translations, caches, logs, and devices, which the container runtime makes anew.
+# Documentation, translations, caches, logs, devices (the container runtime makes its own), and what only a Java compiler reads.
 USELESS = re.compile(
     r"(usr/share/(doc|info|lintian|locale|man)|var/cache/(apt|debconf|ldconfig)|var/lib/apt/lists|var/log|dev)/."
-    r"|var/lib/dpkg/[^/]*-old$|etc/[^/]*-$|etc/machine-id$|usr/bin/qemu-"
+    r"|var/lib/dpkg/[^/]*-old$|etc/[^/]*-$|usr/lib/jvm/[^/]+/lib/ct\.sym$"
 )
 KEY_STORE = "etc/ssl/certs/java/cacerts"
 
@@ -105,7 +106,7 @@ def work_dir() -> tarfile.TarInfo:
     return info
 
 
-def add(layer: tarfile.TarFile, member: Member, content: BinaryIO | None) -> None:
+def add(layer: tarfile.TarFile, member: Member, content: IO[bytes] | None) -> None:
     info = member.info
     info.mtime = min(int(info.mtime), EPOCH)
     info.uname = info.gname = ""

@@ -3,9 +3,10 @@
 Leaves to others what goes into a layer (`dockerfile.py`, `layer.py`). No engine and no third-party module: `docker` needs a
 daemon, buildah's vfs driver copies every layer whole, and neither promises the same digest twice.
 
-usage: oci_archive.py STORE ARCHIVE REFERENCE [--without REFERENCE]
-Writes the image of the store as an archive for `ctr images import`, and prints its digest. With --without, the layers of that
-other image are left out: for a node that has imported it, the small rest is enough.
+usage: oci_archive.py STORE REFERENCE [--config | ARCHIVE [--without REFERENCE]]
+Prints the reference and the digest of an image of the store, and writes it as an archive for `ctr images import`. With --without,
+the layers of that other image are left out: for a node that has imported it, the small rest is enough. --config prints what
+containers of the image start with.
 """
 
 import hashlib
@@ -15,8 +16,9 @@ import os
 import shutil
 import sys
 import tarfile
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, BinaryIO, Iterable, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -87,23 +89,39 @@ class Store:
 
     def find(self, reference: str) -> Descriptor:
         try:
-            return json.loads(self.reference(reference).read_bytes())
+            return read_json(self.reference(reference))
         except FileNotFoundError:
             raise SystemExit(f"oci_archive: no image {reference} in {self.root}") from None
 
     def manifest(self, reference: str) -> dict[str, Any]:
-        return json.loads(self.blob(self.find(reference)["digest"]).read_bytes())
+        return read_json(self.blob(self.find(reference)["digest"]))
 
     def image(self, reference: str) -> Image:
         manifest = self.manifest(reference)
-        config = json.loads(self.blob(manifest["config"]["digest"]).read_bytes())
+        config = read_json(self.blob(manifest["config"]["digest"]))
         return Image(manifest["layers"], config["config"])
+
+    def prune(self) -> None:
+        """Deletes what no reference leads to: each build of a program leaves a layer behind."""
+        used = set()
+        for file in (self.root / "references").iterdir():
+            descriptor = read_json(file)
+            manifest = read_json(self.blob(descriptor["digest"]))
+            used |= {blob["digest"].partition(":")[2] for blob in [descriptor, manifest["config"], *manifest["layers"]]}
+        for file in (self.root / "blobs" / "sha256").iterdir():
+            if file.name not in used:
+                file.unlink()
 
 
 def architecture() -> str:
     """The machine's name as Go and OCI spell it: images are built for the machine that builds them."""
     machine = os.uname().machine
     return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(path.read_bytes())
+    return value
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -120,7 +138,7 @@ def append(archive: tarfile.TarFile, name: str, content: BinaryIO, size: int) ->
     archive.addfile(member, content)
 
 
-def write_archive(store: Store, target: Path, reference: str, left_out: Iterable[str]) -> str:
+def write_archive(store: Store, target: Path, reference: str, left_out: Iterable[str]) -> None:
     descriptor, manifest, skip = store.find(reference), store.manifest(reference), set(left_out)
     names = {REFERENCE: reference.rpartition(":")[2], CONTAINERD_NAME: reference}
     index = {"schemaVersion": 2, "manifests": [descriptor | {"annotations": names}]}
@@ -135,15 +153,19 @@ def write_archive(store: Store, target: Path, reference: str, left_out: Iterable
                 with store.blob(blob["digest"]).open("rb") as content:
                     append(archive, "blobs/" + blob["digest"].replace(":", "/"), content, blob["size"])
     part.replace(target)
-    return descriptor["digest"]
 
 
 def main(arguments: list[str]) -> None:
-    store, target, reference = Store(Path(arguments[0])), Path(arguments[1]), arguments[2]
+    store, reference = Store(Path(arguments[0])), arguments[1]
+    if arguments[2:] == ["--config"]:
+        print(json.dumps(store.image(reference).run))
+        return
     left_out: list[str] = []
     if arguments[3:4] == ["--without"]:
         left_out = [layer["digest"] for layer in store.image(arguments[4]).layers]
-    print(write_archive(store, target, reference, left_out))
+    if len(arguments) > 2:
+        write_archive(store, Path(arguments[2]), reference, left_out)
+    print(reference, store.find(reference)["digest"])
 
 
 if __name__ == "__main__":

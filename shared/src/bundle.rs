@@ -113,8 +113,11 @@ impl BundleLayout {
     /// The text of `SHA256SUMS`, as `sha256sum -c` reads it, from one lower-case hex digest a member.
     #[must_use]
     pub fn sums_text<'a>(&self, digests: impl IntoIterator<Item = &'a str>) -> String {
-        let lines = self.members.iter().zip(digests);
-        lines.map(|(member, digest)| format!("{digest}  {}\n", member.path())).collect()
+        let mut text = String::new();
+        for (member, digest) in self.members.iter().zip(digests) {
+            text.extend([digest, "  ", &member.path(), "\n"]);
+        }
+        text
     }
 }
 
@@ -155,7 +158,7 @@ fn member_header(member: &Member) -> Vec<u8> {
     }
     let mut header = header_block(b"PaxHeader", records.len() as u64, 0o644, b'x');
     header.extend(&records);
-    header.resize(header.len().next_multiple_of(BLOCK as usize), 0);
+    header.resize(header.len().next_multiple_of(512), 0);
     header.extend(block);
     header
 }

@@ -14,7 +14,8 @@ pub struct PropertiesError {
     pub line: usize,
 }
 
-/// Reads `text`. Pairs are in the file's order and may repeat a key: in Java the last one wins.
+/// Reads `text`. Pairs are in the file's order and may repeat a key: in Java the last one wins. Half of a surrogate pair,
+/// which no text of ours can hold, becomes U+FFFD.
 pub fn parse(text: &str) -> Result<Vec<(String, String)>, PropertiesError> {
     let mut pairs = Vec::new();
     for (line, logical) in logical_lines(text) {
@@ -45,9 +46,9 @@ const fn is_blank(c: char) -> bool {
 
 /// Natural lines joined where an odd number of backslashes ends them; comments and blank lines left out.
 fn logical_lines(text: &str) -> Vec<(usize, String)> {
-    let mut lines = natural_lines(text).enumerate();
+    let mut lines = natural_lines(text).enumerate().peekable();
     let mut logical = Vec::new();
-    while let Some((index, first)) = lines.next() {
+    'next: while let Some((index, (first, terminator))) = lines.next() {
         let first = first.trim_start_matches(is_blank);
         if first.is_empty() || first.starts_with(['#', '!']) {
             continue;
@@ -55,7 +56,12 @@ fn logical_lines(text: &str) -> Vec<(usize, String)> {
         let mut line = first.to_owned();
         while line.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1 {
             line.pop();
-            let Some((_, next)) = lines.next() else { break };
+            // Java's reader takes a line that is nothing but a continuation for none at all, so that a comment may follow;
+            // only where the text ends right there is it an empty pair.
+            if line.is_empty() && (lines.peek().is_some() || terminator == "\r\n") {
+                continue 'next;
+            }
+            let Some((_, (next, _))) = lines.next() else { break };
             line.push_str(next.trim_start_matches(is_blank));
         }
         logical.push((index + 1, line));
@@ -63,18 +69,16 @@ fn logical_lines(text: &str) -> Vec<(usize, String)> {
     logical
 }
 
-/// Lines ended by LF, CR or CR LF.
-fn natural_lines(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
+/// Lines, each with the LF, CR or CR LF that ends it; nothing ends the last one of a text that does not end so.
+fn natural_lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = text;
     std::iter::from_fn(move || {
-        let current = rest?;
-        let Some(end) = current.find(['\n', '\r']) else {
-            rest = None;
-            return Some(current);
-        };
-        let terminator = if current[end..].starts_with("\r\n") { 2 } else { 1 };
-        rest = Some(&current[end + terminator..]);
-        Some(&current[..end])
+        let end = rest.find(['\n', '\r']).unwrap_or(rest.len());
+        let terminator = if rest[end..].starts_with("\r\n") { 2 } else { 1 };
+        let next = (end + terminator).min(rest.len());
+        let line = (!rest.is_empty()).then(|| (&rest[..end], &rest[end..next]));
+        rest = &rest[next..];
+        line
     })
 }
 
@@ -96,28 +100,26 @@ fn unescape(text: &str) -> Option<String> {
     let mut utf16 = Vec::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        let unit = if c == '\\' { unescape_one(&mut chars)? } else { Some(c) };
-        match unit {
-            Some(c) => utf16.extend(c.encode_utf16(&mut [0; 2]).iter()),
-            None => utf16.push(unicode_escape(&mut chars)?),
+        if c == '\\' && chars.next_if_eq(&'u').is_some() {
+            utf16.push(unicode_escape(&mut chars)?);
+        } else {
+            let c = if c == '\\' { unescape_one(chars.next()) } else { c };
+            utf16.extend(c.encode_utf16(&mut [0; 2]).iter());
         }
     }
     Some(String::from_utf16_lossy(&utf16))
 }
 
-/// What follows a backslash: a character, or none inside for a `u` whose digits are still to be read.
-#[expect(clippy::option_option, reason = "outer: malformed; inner: a UTF-16 unit follows")]
-fn unescape_one(chars: &mut Peekable<Chars<'_>>) -> Option<Option<char>> {
-    Some(match chars.next() {
-        Some('u') => None,
-        Some('t') => Some('\t'),
-        Some('n') => Some('\n'),
-        Some('r') => Some('\r'),
-        Some('f') => Some('\x0c'),
-        Some(other) => Some(other),
-        // Java reads a lone backslash at the end of the input as one NUL character short of nothing: it is dropped.
-        None => Some('\0'),
-    })
+/// What a backslash and `next` mean together. A backslash at the end never comes here: it joins two lines.
+fn unescape_one(next: Option<char>) -> char {
+    match next {
+        Some('t') => '\t',
+        Some('n') => '\n',
+        Some('r') => '\r',
+        Some('f') => '\x0c',
+        Some(other) => other,
+        None => '\\',
+    }
 }
 
 fn unicode_escape(chars: &mut Peekable<Chars<'_>>) -> Option<u16> {
@@ -162,7 +164,8 @@ mod tests {
     #[test]
     fn separators_blanks_and_comments() {
         let text = "# c\n! c\n\n a = b \nc:d\ne f\ng\n\th\t=\ti\\\n   j\r\nk=l=m\r";
-        let expected = [pair("a", "b "), pair("c", "d"), pair("e", "f"), pair("g", ""), pair("h", "ij"), pair("k", "l=m")];
+        let expected =
+            [pair("a", "b "), pair("c", "d"), pair("e", "f"), pair("g", ""), pair("h", "ij"), pair("k", "l=m")];
         assert_eq!(pairs(text), expected);
     }
 
@@ -178,11 +181,10 @@ mod tests {
 
     #[test]
     fn p06_line_ends_in_values_survive() {
-        assert_eq!(pairs("d1=\\nblah\nd2=blah\\r\nd3=\\ blah\\f"), [
-            pair("d1", "\nblah"),
-            pair("d2", "blah\r"),
-            pair("d3", " blah\x0c")
-        ]);
+        assert_eq!(
+            pairs("d1=\\nblah\nd2=blah\\r\nd3=\\ blah\\f"),
+            [pair("d1", "\nblah"), pair("d2", "blah\r"), pair("d3", " blah\x0c")]
+        );
     }
 
     proptest! {

@@ -300,7 +300,8 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        let text = r#"{"version":9,"members":[],"launch":{"mainClass":"M","resource":"r","arguments":[],"properties":{}}}"#;
+        let text =
+            r#"{"version":9,"members":[],"launch":{"mainClass":"M","resource":"r","arguments":[],"properties":{}}}"#;
         let error = serde_json::from_str::<Manifest>(text).unwrap_err().to_string();
         assert!(error.contains("protocol version 9"), "{error}");
     }

@@ -1,0 +1,317 @@
+//! Calls to the API server, typed, each with a limit, repeated while that can help and is safe. A create whose outcome is
+//! not known is looked up by name before it is tried again, so there is never a second object. What the objects hold is
+//! known by `driver_pod` and `driver_objects`; what an answer means, by `api_error`.
+
+use std::fmt::Debug;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::NamespaceResourceScope;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::{Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use shared::error_code::ErrorCode;
+
+use crate::api_error::{Trouble, Verdict, explain, judge};
+use crate::back_off::BackOff;
+use crate::error::SubmitError;
+use crate::progress::Progress;
+
+/// Annotation: the submission that an object belongs to.
+pub const SUBMISSION_ANNOTATION: &str = "airlock/submission-id";
+/// Who we are for the API server's field ownership.
+const FIELD_MANAGER: &str = "airlock";
+
+/// An object that lives in a namespace.
+pub trait Namespaced:
+    Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned + Send + Sync
+{
+}
+
+impl<K> Namespaced for K where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + Debug
+        + Serialize
+        + DeserializeOwned
+        + Send
+        + Sync
+{
+}
+
+/// One namespace of one cluster, as one user sees it.
+pub struct Cluster {
+    client: Client,
+    namespace: String,
+    /// For one request.
+    request_timeout: Duration,
+    /// For all tries of one call.
+    patience: Duration,
+    /// Whether the server has answered at all: an address that never worked is not waited for as long.
+    answered: AtomicBool,
+    progress: Progress,
+}
+
+/// A call that failed for good, and what kind of failure it is.
+struct Refused(Verdict, SubmitError);
+
+/// One try that failed.
+enum Failed {
+    Api(kube::Error),
+    Late,
+}
+
+impl Failed {
+    fn verdict(&self) -> Verdict {
+        match self {
+            Self::Api(error) => judge(error),
+            Self::Late => Verdict::Again(Trouble::Unknown, None),
+        }
+    }
+}
+
+impl Cluster {
+    /// Calls through `client` in `namespace`: `request_timeout` for one request, `patience` for all tries of one call.
+    #[must_use]
+    pub fn new(
+        client: Client,
+        namespace: impl Into<String>,
+        request_timeout: Duration,
+        patience: Duration,
+        progress: Progress,
+    ) -> Self {
+        let answered = AtomicBool::new(false);
+        Self { client, namespace: namespace.into(), request_timeout, patience, answered, progress }
+    }
+
+    /// The namespace of all objects.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The limit for one request.
+    #[must_use]
+    pub const fn request_timeout(&self) -> Duration {
+        self.request_timeout
+    }
+
+    /// The client, for calls that are no single request.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// The objects of one kind in the namespace.
+    #[must_use]
+    pub fn api<K: Namespaced>(&self) -> Api<K> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Creates `object`, exactly once. One that is there already is ours if an earlier try of this call may have made it
+    /// and it carries our submission id.
+    pub async fn create<K: Namespaced>(&self, object: &K) -> Result<K, SubmitError> {
+        let (api, what) = (self.api::<K>(), self.what::<K>(&object.name_any()));
+        let action = format!("create {what}");
+        let (mut back_off, mut maybe_made) = (BackOff::new(self.patience), false);
+        loop {
+            let failed = match self.once(api.create(&post(false), object)).await {
+                Ok(created) => return Ok(created),
+                Err(failed) => failed,
+            };
+            let verdict = failed.verdict();
+            let delay = match verdict {
+                Verdict::Exists | Verdict::Again(Trouble::Unknown, _) => {
+                    maybe_made |= verdict != Verdict::Exists;
+                    if let Some(found) = self.find::<K>(&object.name_any()).await? {
+                        return recognise(found, object, maybe_made, &what);
+                    }
+                    None
+                }
+                Verdict::Again(_, delay) => delay,
+                _ => return Err(self.failure(failed, &action)),
+            };
+            if !self.wait(&mut back_off, verdict, delay).await {
+                return Err(self.gave_up(failed, &action));
+            }
+        }
+    }
+
+    /// Asks the server whether it would create `object`. Nothing is created.
+    pub async fn dry_run<K: Namespaced>(&self, object: &K) -> Result<(), SubmitError> {
+        let (api, what, params) = (self.api::<K>(), self.what::<K>(&object.name_any()), post(true));
+        match self.repeat(&format!("create {what}"), || api.create(&params, object)).await {
+            Ok(_) => Ok(()),
+            Err(Refused(Verdict::Exists, _)) => match self.find::<K>(&object.name_any()).await? {
+                Some(found) => recognise(found, object, false, &what).map(drop),
+                None => Ok(()),
+            },
+            Err(Refused(_, error)) => Err(error),
+        }
+    }
+
+    /// The object, if it exists.
+    pub async fn find<K: Namespaced>(&self, name: &str) -> Result<Option<K>, SubmitError> {
+        let api = self.api::<K>();
+        self.repeat(&format!("read {}", self.what::<K>(name)), || api.get_opt(name)).await.map_err(SubmitError::from)
+    }
+
+    /// All objects of a kind with these labels.
+    pub async fn list<K: Namespaced>(&self, params: &ListParams) -> Result<Vec<K>, SubmitError> {
+        let action = format!("list {} in {}", K::plural(&()), self.namespace);
+        let api = self.api::<K>();
+        Ok(self.repeat(&action, || api.list(params)).await?.items)
+    }
+
+    /// Lists objects through `api` that have no namespace, nodes for example.
+    pub async fn list_all<K>(&self, api: &Api<K>) -> Result<Vec<K>, SubmitError>
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+    {
+        let (action, params) = (format!("list {}", K::plural(&())), ListParams::default());
+        Ok(self.repeat(&action, || api.list(&params)).await?.items)
+    }
+
+    /// Posts a review, which is a question and creates nothing.
+    pub async fn review<K>(&self, question: &K) -> Result<K, SubmitError>
+    where
+        K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
+    {
+        let (api, params) = (Api::<K>::all(self.client.clone()), PostParams::default());
+        Ok(self.repeat(&format!("ask for a {}", K::kind(&())), || api.create(&params, question)).await?)
+    }
+
+    /// Merges `patch` into the object.
+    pub async fn patch<K: Namespaced>(&self, name: &str, patch: &serde_json::Value) -> Result<K, SubmitError> {
+        let (api, params, patch) = (self.api::<K>(), PatchParams::default(), Patch::Merge(patch));
+        let action = format!("change {}", self.what::<K>(name));
+        Ok(self.repeat(&action, || api.patch(name, &params, &patch)).await?)
+    }
+
+    /// Deletes the object. One that is gone, or has been replaced by another uid, is deleted.
+    pub async fn delete<K: Namespaced>(&self, name: &str, uid: &str, grace: Option<u32>) -> Result<(), SubmitError> {
+        let api = self.api::<K>();
+        let mut params = DeleteParams::background()
+            .preconditions(Preconditions { uid: Some(uid.to_owned()), ..Preconditions::default() });
+        params.grace_period_seconds = grace;
+        match self.repeat(&format!("delete {}", self.what::<K>(name)), || api.delete(name, &params)).await {
+            Ok(_) | Err(Refused(Verdict::NotFound | Verdict::Conflict, _)) => Ok(()),
+            Err(Refused(_, error)) => Err(error),
+        }
+    }
+
+    /// `pod spark/x-driver`.
+    #[must_use]
+    pub fn what<K: Namespaced>(&self, name: &str) -> String {
+        format!("{} {}/{name}", K::kind(&()).to_lowercase(), self.namespace)
+    }
+
+    /// One call, repeated while that can help. Only for calls that may be repeated in any case.
+    async fn repeat<T, F>(&self, action: &str, call: impl Fn() -> F) -> Result<T, Refused>
+    where
+        F: Future<Output = kube::Result<T>>,
+    {
+        let mut back_off = BackOff::new(self.patience);
+        loop {
+            let failed = match self.once(call()).await {
+                Ok(value) => return Ok(value),
+                Err(failed) => failed,
+            };
+            match failed.verdict() {
+                verdict @ Verdict::Again(_, delay) => {
+                    if !self.wait(&mut back_off, verdict, delay).await {
+                        return Err(Refused(verdict, self.gave_up(failed, action)));
+                    }
+                }
+                verdict => return Err(Refused(verdict, self.failure(failed, action))),
+            }
+        }
+    }
+
+    async fn once<T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, Failed> {
+        let outcome = tokio::time::timeout(self.request_timeout, call).await;
+        if matches!(outcome, Ok(Ok(_) | Err(kube::Error::Api(_)))) {
+            self.answered.store(true, Ordering::Relaxed);
+        }
+        outcome.map_err(|_| Failed::Late)?.map_err(Failed::Api)
+    }
+
+    /// Waits for the next try; false when there is none.
+    async fn wait(&self, back_off: &mut BackOff, verdict: Verdict, delay: Option<Duration>) -> bool {
+        let never_answered = !self.answered.load(Ordering::Relaxed);
+        let unreachable = matches!(verdict, Verdict::Again(Trouble::Unreachable, _));
+        if unreachable && never_answered && back_off.spent() > self.request_timeout {
+            return false;
+        }
+        if back_off.spent() > Duration::from_secs(2) {
+            self.progress.waiting(match verdict {
+                Verdict::Again(Trouble::Busy, _) => "waiting for the API server: busy",
+                _ => "waiting for the API server: no answer",
+            });
+        }
+        back_off.pause(delay).await
+    }
+
+    fn failure(&self, failed: Failed, action: &str) -> SubmitError {
+        match failed {
+            Failed::Api(error) => explain(error, action),
+            Failed::Late => self.gave_up(Failed::Late, action),
+        }
+    }
+
+    /// The failure after the last try.
+    fn gave_up(&self, failed: Failed, action: &str) -> SubmitError {
+        let waited = format!("{} s", self.patience.as_secs());
+        let (code, what) = match failed.verdict() {
+            Verdict::Again(Trouble::Busy, _) => {
+                (ErrorCode::ApiBusy, format!("the API server asked to come back later for {waited}"))
+            }
+            Verdict::Again(Trouble::Unreachable, _) => return self.failure(failed, action),
+            _ => (ErrorCode::ApiTimeout, format!("the API server gave no good answer within {waited}")),
+        };
+        let error = SubmitError::new(code, format!("cannot {action}: {what}"))
+            .hint("more patience: --conf spark.airlock.timeout.api=5m; for one request: --conf spark.kubernetes.submission.requestTimeout=60000");
+        match failed {
+            Failed::Api(cause) => error.because(last_answer(&cause)),
+            Failed::Late => error.because(format!("one request took longer than {:?}", self.request_timeout)),
+        }
+    }
+}
+
+impl From<Refused> for SubmitError {
+    fn from(Refused(_, error): Refused) -> Self {
+        error
+    }
+}
+
+fn last_answer(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => format!("{} {}", status.code, status.message),
+        other => other.to_string(),
+    }
+}
+
+fn post(dry_run: bool) -> PostParams {
+    PostParams { dry_run, field_manager: Some(FIELD_MANAGER.to_owned()) }
+}
+
+/// Decides whose an object is that was there already.
+fn recognise<K: Namespaced>(found: K, wanted: &K, maybe_made: bool, what: &str) -> Result<K, SubmitError> {
+    let submission = |object: &K| object.annotations().get(SUBMISSION_ANNOTATION).cloned();
+    let same = submission(&found).is_some() && submission(&found) == submission(wanted);
+    if same && maybe_made {
+        return Ok(found);
+    }
+    if same {
+        let id = submission(&found).unwrap_or_default();
+        let text = format!("submission {id} has been made already: {what} exists");
+        let (namespace, kind) = (found.namespace().unwrap_or_default(), K::plural(&()));
+        return Err(SubmitError::new(ErrorCode::AlreadyRunning, text)
+            .hint(format!("look at it: kubectl -n {namespace} describe {kind} {}", found.name_any())));
+    }
+    let fate = if found.meta().deletion_timestamp.is_some() { " and is still being deleted" } else { "" };
+    Err(SubmitError::new(ErrorCode::NameTaken, format!("{what} exists{fate}, and is not of this submission"))
+        .hint("choose another spark.kubernetes.driver.pod.name, or delete the object"))
+}

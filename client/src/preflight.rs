@@ -1,0 +1,97 @@
+//! Everything that the cluster can be asked before anything is made, in one round: the rights, and a dry run of each
+//! object. All problems come back as one list. A review that is itself refused decides nothing: the dry runs do.
+
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::authorization::v1::{
+    SelfSubjectRulesReview, SelfSubjectRulesReviewSpec, SubjectRulesReviewStatus,
+};
+use shared::error_code::ErrorCode;
+
+use crate::cluster::Cluster;
+use crate::driver_objects::{door_service, headless_service};
+use crate::driver_pod::{PodContext, driver_pod};
+use crate::error::{Problems, SubmitError};
+use crate::names::SubmissionNames;
+use crate::rights;
+use crate::settings::Settings;
+
+/// Asks, and returns `context` as the namespace wants it. `who` is named where the cluster does not say who we are.
+pub async fn preflight(
+    cluster: &Cluster,
+    settings: &Settings,
+    names: &SubmissionNames,
+    context: PodContext,
+    who: &str,
+) -> Result<PodContext, Problems> {
+    let (service, door) =
+        (headless_service(settings, names, &context, None), door_service(settings, names, &context, None));
+    let (rights, pod, service, door) = tokio::join!(
+        check_rights(cluster, settings, who),
+        check_pod(cluster, settings, names, context),
+        cluster.dry_run(&service),
+        cluster.dry_run(&door),
+    );
+    let (context, pod) = match pod {
+        Ok(context) => (Some(context), None),
+        Err(error) => (None, Some(error)),
+    };
+    let refused: Vec<_> = pod.into_iter().chain(service.err()).chain(door.err()).collect();
+    Problems::check(one_list(rights.err(), refused))?;
+    context.ok_or_else(|| SubmitError::new(ErrorCode::Bug, "preflight found nothing and no pod").into())
+}
+
+/// The rights first; what they explain is not said again by a dry run.
+fn one_list(rights: Option<SubmitError>, dry_runs: Vec<SubmitError>) -> Vec<SubmitError> {
+    let explained = rights.as_ref().is_some_and(|error| error.code() == ErrorCode::Rights);
+    let rest = dry_runs.into_iter().filter(|error| !explained || error.code() != ErrorCode::Rights);
+    rights.into_iter().chain(rest).collect()
+}
+
+/// A dry run of the pod. A namespace that demands it gets a pod that never runs as root: images of Spark's own do not.
+async fn check_pod(
+    cluster: &Cluster,
+    settings: &Settings,
+    names: &SubmissionNames,
+    mut context: PodContext,
+) -> Result<PodContext, SubmitError> {
+    let Err(error) = cluster.dry_run(&driver_pod(settings, names, &context)).await else { return Ok(context) };
+    let text = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    if error.code() != ErrorCode::PodSecurity || context.non_root || !text.contains("runAsNonRoot") {
+        return Err(error);
+    }
+    context.non_root = true;
+    cluster.dry_run(&driver_pod(settings, names, &context)).await.map(|()| context)
+}
+
+async fn check_rights(cluster: &Cluster, settings: &Settings, who: &str) -> Result<(), SubmitError> {
+    let spec = SelfSubjectRulesReviewSpec { namespace: Some(cluster.namespace().to_owned()) };
+    let question = SelfSubjectRulesReview { spec, ..SelfSubjectRulesReview::default() };
+    let status = match cluster.review(&question).await {
+        Ok(answer) => answer.status.unwrap_or_else(incomplete),
+        Err(error) if refusal(&error) => incomplete(),
+        Err(error) => return Err(error),
+    };
+    let missing = rights::missing(&rights::needed(settings), &status);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let who = identity(cluster).await.unwrap_or_else(|| who.to_owned());
+    let namespace = cluster.namespace();
+    let list = missing.join("; ");
+    Err(SubmitError::new(ErrorCode::Rights, format!("{who} lacks rights in namespace {namespace}: {list}"))
+        .hint("ask the administrator for a role with them"))
+}
+
+fn incomplete() -> SubjectRulesReviewStatus {
+    SubjectRulesReviewStatus { incomplete: true, ..SubjectRulesReviewStatus::default() }
+}
+
+fn refusal(error: &SubmitError) -> bool {
+    matches!(error.code(), ErrorCode::Rights | ErrorCode::Policy | ErrorCode::NotFound)
+}
+
+/// Who the cluster says we are.
+async fn identity(cluster: &Cluster) -> Option<String> {
+    let answer = cluster.review(&SelfSubjectReview::default()).await.ok()?;
+    answer.status?.user_info?.username
+}

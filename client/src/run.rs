@@ -1,0 +1,113 @@
+//! The process from its command line to its exit status. Each line is a step that another module does.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use shared::error_code::ErrorCode;
+use shared::manifest::Manifest;
+
+use crate::bundle_transfer::BundleTransfer;
+use crate::cli::{self, Command, Parsed, SubmitArguments};
+use crate::cluster::Cluster;
+use crate::error::{Problems, SubmitError};
+use crate::interrupt::Interrupts;
+use crate::kube_access::{self, Access};
+use crate::launch::launch;
+use crate::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
+use crate::prepare::{Prepared, prepare};
+use crate::progress::Progress;
+use crate::resolve::Environment;
+use crate::submit::{Outcome, Submission};
+
+/// Name of the process in what it prints.
+const PROGRAM: &str = "airlock";
+
+/// Runs the words of a command line, the program's name first.
+pub async fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let progress = Progress::stderr(false);
+    let ended = match cli::parse(words) {
+        Ok(Parsed::Show(text)) => return show(&text),
+        Ok(Parsed::Run(cli)) => {
+            let Command::Submit(arguments) = cli.command;
+            // Boxed: the whole submission as one future is large for a stack.
+            Box::pin(submit(&arguments, &progress)).await
+        }
+        Err(error) => Err(error.into()),
+    };
+    match ended {
+        Ok(Outcome::Deployed) => ExitCode::SUCCESS,
+        // An exit code is one byte; the kubelet's is the process's own.
+        Ok(Outcome::Ended(ended)) => ExitCode::from(u8::try_from(ended.exit_code).unwrap_or(u8::MAX)),
+        Err(problems) => {
+            progress.say(problems.render(PROGRAM));
+            ExitCode::from(problems.code().exit_status())
+        }
+    }
+}
+
+/// Help and version are what was asked for: stdout. A reader that has gone away has seen enough.
+fn show(text: &str) -> ExitCode {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::SUCCESS
+}
+
+async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<Outcome, Problems> {
+    let mut interrupts = Interrupts::listen()?;
+    let (prepared, warnings) = prepare(arguments, &Environment::of_process());
+    for warning in warnings {
+        progress.say(format!("warning: {warning}"));
+    }
+    let Prepared { settings, inputs, described } = prepared?;
+    for line in described {
+        progress.say(line);
+    }
+
+    let access = kube_access::connect(&settings.access).await?;
+    let namespace = namespace(settings.namespace.clone(), &access)?;
+    let names = SubmissionNames::new(&settings.application.name, settings.driver.pod_name.as_ref(), &random_bytes()?);
+    let launch = launch(&settings, &inputs, &names, &namespace, SystemTime::now());
+    let members = inputs.members.iter().map(|input| input.member.clone()).collect();
+    let manifest = Manifest::new(members, launch).map_err(|error| {
+        SubmitError::new(ErrorCode::Bug, "the inputs make no manifest, though each was checked").because(error)
+    })?;
+
+    let cluster = Cluster::new(
+        access.client,
+        namespace.as_str(),
+        settings.access.request_timeout,
+        settings.deadlines.api,
+        progress.clone(),
+    );
+    let submission = Submission {
+        cluster: &cluster,
+        who: &access.who,
+        user: &user(),
+        settings: &settings,
+        names: &names,
+        transfer: &BundleTransfer::new(manifest, inputs.members),
+        progress,
+    };
+    Box::pin(submission.run(&mut interrupts)).await
+}
+
+fn namespace(chosen: Option<ObjectName>, access: &Access) -> Result<ObjectName, SubmitError> {
+    chosen.map_or_else(|| ObjectName::label(&access.namespace), Ok).map_err(|error| {
+        SubmitError::new(ErrorCode::Kubeconfig, "the context's namespace cannot be one").because(error)
+    })
+}
+
+fn random_bytes() -> Result<[u8; RANDOM_BYTES], SubmitError> {
+    let mut bytes = [0; RANDOM_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        SubmitError::new(ErrorCode::Bug, "the system gives no random bytes").because(error.to_string())
+    })?;
+    Ok(bytes)
+}
+
+/// `SPARK_USER`, as upstream chooses it: the variable, else the account that submits.
+fn user() -> String {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    set("SPARK_USER").or_else(|| set("USER")).or_else(|| set("LOGNAME")).unwrap_or_else(|| "unknown".to_owned())
+}

@@ -1,0 +1,277 @@
+//! The one table of settings: every key that this version reads at submit time, with default, unit and meaning; and what
+//! becomes of the keys that it does not read. A new setting is one line here and one reader in `resolve`. A name that
+//! ends with `*` stands for all keys that begin so; the longest one that fits decides.
+
+use std::fmt::Write;
+
+/// What is done with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// Read here, and handed to the driver too.
+    Read,
+    /// Read here only; it means nothing in the pod.
+    ReadHereOnly,
+    /// Handed to the driver as it is.
+    PassedOn,
+    /// Dropped: it does nothing here, and nothing is lost.
+    Ignored,
+    /// Only this value can be had; another one is refused for the reason in the last column.
+    Only(&'static str),
+    /// Refused for the reason in the last column, since Spark would have done something with it.
+    Refused,
+}
+
+/// One line of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingKey {
+    /// The key, or `prefix*`.
+    pub name: &'static str,
+    /// What is done with it.
+    pub treatment: Treatment,
+    /// The value when it is not given; empty: none.
+    pub default: &'static str,
+    /// What the value is, with the unit of a plain number.
+    pub unit: &'static str,
+    /// What it does, or why it is refused.
+    pub meaning: &'static str,
+    /// First version with this meaning: of Spark, or of Airlock for its own keys.
+    pub since: &'static str,
+}
+
+use Treatment::{Ignored, Only, PassedOn, Read, ReadHereOnly, Refused};
+
+const fn key(
+    name: &'static str,
+    treatment: Treatment,
+    default: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
+    since: &'static str,
+) -> SettingKey {
+    SettingKey { name, treatment, default, unit, meaning, since }
+}
+
+const LATER: &str = "comes with a later version";
+const OURS: &str = "is set by airlock itself";
+const KUBECONFIG: &str = "is not needed: credentials of the submitter come from the kubeconfig";
+
+/// Every key that is not simply handed to the driver.
+#[rustfmt::skip]
+pub static SETTING_KEYS: &[SettingKey] = &[
+    // The cluster and how it is reached.
+    key("spark.master", ReadHereOnly, "", "k8s://…", "API server; the kubeconfig's own when absent", "2.3.0"),
+    key("spark.submit.deployMode", ReadHereOnly, "cluster", "cluster", "where the driver runs", "1.5.0"),
+    key("spark.kubernetes.context", ReadHereOnly, "", "name", "context of the kubeconfig", "3.0.0"),
+    key("spark.kubernetes.namespace", Read, "", "name", "namespace of driver and executors; the context's when absent", "2.3.0"),
+    key("spark.kubernetes.submission.connectionTimeout", ReadHereOnly, "10000", "time, ms", "to connect to the API server", "3.0.0"),
+    key("spark.kubernetes.submission.requestTimeout", ReadHereOnly, "10000", "time, ms", "for one answer of the API server", "3.0.0"),
+    key("spark.kubernetes.authenticate.submission.*", Refused, "", "", KUBECONFIG, "2.3.0"),
+    key("spark.kubernetes.trust.certificates", Only("false"), "false", "true or false", "is refused: certificates are always verified", "3.2.0"),
+    // The application and its inputs.
+    key("spark.app.name", Read, "", "text", "name of the application; its class or file name when absent", "0.9.0"),
+    key("spark.jars", ReadHereOnly, "", "list", "jars for the classpath of driver and executors", "0.9.0"),
+    key("spark.files", ReadHereOnly, "", "list", "files for the working directories, as path#name", "1.0.0"),
+    key("spark.archives", ReadHereOnly, "", "list", "archives unpacked in the working directories, as path#folder", "3.1.0"),
+    key("spark.submit.pyFiles", ReadHereOnly, "", "list", "py, zip and egg files for PYTHONPATH", "1.0.1"),
+    key("spark.jars.packages", Refused, "", "", LATER, "1.5.0"),
+    key("spark.jars.excludes", Refused, "", "", LATER, "1.5.0"),
+    key("spark.jars.repositories", Refused, "", "", LATER, "2.3.0"),
+    key("spark.kubernetes.file.upload.path", Ignored, "", "", "not needed: local files go straight into the driver pod", "3.0.0"),
+    // The driver pod.
+    key("spark.kubernetes.container.image", Read, "", "image", "image of driver and executors", "2.3.0"),
+    key("spark.kubernetes.driver.container.image", Read, "", "image", "image of the driver, if another", "2.3.0"),
+    key("spark.kubernetes.container.image.pullPolicy", Read, "IfNotPresent", "Always, IfNotPresent or Never", "when the image is pulled", "2.3.0"),
+    key("spark.kubernetes.container.image.pullSecrets", Read, "", "list", "Secrets to pull the image with", "2.4.0"),
+    key("spark.kubernetes.driver.pod.name", Read, "", "name", "name of the driver pod; made from the application's when absent", "2.3.0"),
+    key("spark.kubernetes.authenticate.driver.serviceAccountName", Read, "", "name", "service account of the driver", "2.3.0"),
+    key("spark.driver.memory", Read, "1g", "size, MiB", "heap of the driver", "1.1.1"),
+    key("spark.driver.memoryOverhead", Read, "", "size, MiB", "memory beyond the heap, instead of the factor", "2.3.0"),
+    key("spark.driver.memoryOverheadFactor", Read, "", "number", "memory beyond the heap, as a part of it", "3.3.0"),
+    key("spark.driver.minMemoryOverhead", Read, "384m", "size, MiB", "the least that the factor gives", "4.0.0"),
+    key("spark.kubernetes.memoryOverheadFactor", Read, "", "number", "the same for driver and executors; 0.1, for Python and R 0.4", "2.4.0"),
+    key("spark.driver.cores", Read, "1", "whole number", "CPUs of the driver", "1.3.0"),
+    key("spark.kubernetes.driver.request.cores", Read, "", "quantity", "CPU request instead of spark.driver.cores", "3.0.0"),
+    key("spark.kubernetes.driver.limit.cores", Read, "", "quantity", "CPU limit", "2.3.0"),
+    key("spark.kubernetes.driver.label.*", Read, "", "text", "label of the driver pod", "2.3.0"),
+    key("spark.kubernetes.driver.annotation.*", Read, "", "text", "annotation of the driver pod", "2.3.0"),
+    key("spark.kubernetes.driver.service.label.*", Read, "", "text", "label of the headless Service", "3.4.0"),
+    key("spark.kubernetes.driver.service.annotation.*", Read, "", "text", "annotation of the headless Service", "3.0.0"),
+    key("spark.kubernetes.driverEnv.*", Read, "", "text", "environment variable of the driver", "2.3.0"),
+    key("spark.kubernetes.driver.secretKeyRef.*", Read, "", "NAME:KEY", "environment variable from a Secret", "2.4.0"),
+    key("spark.kubernetes.node.selector.*", Read, "", "text", "label that nodes must have", "2.3.0"),
+    key("spark.kubernetes.driver.node.selector.*", Read, "", "text", "the same for the driver alone", "3.3.0"),
+    key("spark.driver.port", Read, "7078", "port", "RPC of the driver", "0.7.0"),
+    key("spark.driver.blockManager.port", Read, "7079", "port", "block manager of the driver", "2.1.0"),
+    key("spark.blockManager.port", Read, "", "port", "block manager of driver and executors", "1.1.0"),
+    key("spark.ui.port", Read, "4040", "port", "web UI of the driver", "0.7.0"),
+    key("spark.driver.host", Refused, "", "", OURS, "0.7.0"),
+    key("spark.driver.bindAddress", Refused, "", "", OURS, "2.1.0"),
+    key("spark.app.id", Refused, "", "", OURS, "1.0.0"),
+    key("spark.kubernetes.submitInDriver", Refused, "", "", OURS, "2.4.0"),
+    key("spark.kubernetes.resource.type", Refused, "", "", OURS, "2.4.1"),
+    key("spark.kubernetes.driver.resourceNamePrefix", Refused, "", "", OURS, "3.0.0"),
+    // What would change the driver pod and is not built yet.
+    key("spark.kubernetes.driver.podTemplateFile", Refused, "", "", LATER, "3.0.0"),
+    key("spark.kubernetes.driver.podTemplateContainerName", Refused, "", "", LATER, "3.0.0"),
+    key("spark.kubernetes.executor.podTemplateFile", Refused, "", "", LATER, "3.0.0"),
+    key("spark.kubernetes.driver.volumes.*", Refused, "", "", LATER, "2.4.0"),
+    key("spark.kubernetes.driver.secrets.*", Refused, "", "", LATER, "2.3.0"),
+    key("spark.kubernetes.scheduler.name", Refused, "", "", LATER, "3.3.0"),
+    key("spark.kubernetes.driver.scheduler.name", Refused, "", "", LATER, "3.3.0"),
+    key("spark.kubernetes.driver.pod.featureSteps", Refused, "", "", "cannot be had: its classes run in spark-submit's JVM", "3.2.0"),
+    key("spark.kubernetes.driver.pod.excludedFeatureSteps", Refused, "", "", "cannot be had: its classes run in spark-submit's JVM", "4.1.0"),
+    key("spark.kubernetes.driver.service.ipFamilyPolicy", Refused, "", "", LATER, "3.4.0"),
+    key("spark.kubernetes.driver.service.ipFamilies", Refused, "", "", LATER, "3.4.0"),
+    key("spark.kubernetes.driver.service.publishNotReadyAddresses", Only("true"), "", "true or false", "is always true here", "4.3.0"),
+    key("spark.kubernetes.driver.securityContext.allowPrivilegeEscalation", Only("false"), "", "true or false", "is always false for the driver", "4.3.0"),
+    key("spark.kubernetes.securityContext.allowPrivilegeEscalation", Only("false"), "", "true or false", "is always false for the driver", "4.3.0"),
+    key("spark.kubernetes.local.dirs.tmpfs", Only("false"), "false", "true or false", LATER, "3.0.0"),
+    key("spark.driver.resource.*", Refused, "", "", LATER, "3.0.0"),
+    key("spark.kubernetes.authenticate.driver.*", Refused, "", "", "comes with a later version; the driver uses its service account", "2.3.0"),
+    key("spark.kubernetes.hadoop.*", Refused, "", "", LATER, "3.0.0"),
+    key("spark.kubernetes.kerberos.*", Refused, "", "", LATER, "3.0.0"),
+    key("spark.kerberos.*", Refused, "", "", LATER, "3.0.0"),
+    key("spark.remote", Refused, "", "", "is for Spark Connect clients, not for a submission", "3.4.0"),
+    // Checked here, so that a bad value does not wait for the driver.
+    key("spark.executor.memory", Read, "", "size, MiB", "heap of an executor", "0.7.0"),
+    key("spark.executor.cores", Read, "", "whole number", "CPUs of an executor", "1.0.0"),
+    key("spark.executor.instances", Read, "", "whole number", "number of executors", "1.0.0"),
+    key("spark.kubernetes.driver.master", Read, "https://kubernetes.default.svc", "URL", "API server as the driver reaches it", "3.0.0"),
+    key("spark.kubernetes.executor.podNamePrefix", Read, "", "name", "what executor pods are named after", "2.3.0"),
+    // Read by the driver when it makes executors.
+    key("spark.kubernetes.executor.*", PassedOn, "", "as Spark's", "executor pods", "2.3.0"),
+    key("spark.kubernetes.allocation.*", PassedOn, "", "as Spark's", "how executor pods are asked for", "2.3.0"),
+    key("spark.kubernetes.driver.connectionTimeout", PassedOn, "", "as Spark's", "the driver's own calls to the API server", "3.0.0"),
+    key("spark.kubernetes.driver.requestTimeout", PassedOn, "", "as Spark's", "the driver's own calls to the API server", "3.0.0"),
+    key("spark.kubernetes.driver.service.deleteOnTermination", PassedOn, "", "as Spark's", "the driver deletes its Services at its end", "3.2.0"),
+    key("spark.kubernetes.driver.annotateExitException", PassedOn, "", "as Spark's", "the driver writes why it failed on its pod", "4.1.0"),
+    key("spark.kubernetes.driver.reusePersistentVolumeClaim", PassedOn, "", "as Spark's", "volumes of executors", "3.2.0"),
+    key("spark.kubernetes.driver.ownPersistentVolumeClaim", PassedOn, "", "as Spark's", "volumes of executors", "3.2.0"),
+    key("spark.kubernetes.driver.waitToReusePersistentVolumeClaim", PassedOn, "", "as Spark's", "volumes of executors", "3.4.0"),
+    // What happens after the launch.
+    key("spark.kubernetes.submission.waitAppCompletion", Read, "true", "true or false", "wait for the end, and exit as the driver does", "2.3.0"),
+    key("spark.kubernetes.report.interval", ReadHereOnly, "1s", "time, s", "between two status lines", "2.3.0"),
+    key("spark.kubernetes.appKillPodDeletionGracePeriod", Ignored, "", "", "of --kill, which comes with a later version", "3.0.0"),
+    key("spark.airlock.followLogs", ReadHereOnly, "false", "true or false", "the driver's log on stdout", "0.1.0"),
+    // The driver server, the door, the waits.
+    key("spark.airlock.driver.command", ReadHereOnly, "/opt/airlock/airlock-driver", "path", "the driver server in the image", "0.1.0"),
+    key("spark.airlock.driver.entryPoint", ReadHereOnly, "/opt/entrypoint.sh", "path", "the image's own entry point", "0.1.0"),
+    key("spark.airlock.upload.maxBytes", ReadHereOnly, "68719476736", "bytes", "largest bundle", "0.1.0"),
+    key("spark.airlock.door.addresses", ReadHereOnly, "", "list", "HOST, HOST:PORT, ADDRESS or [ADDRESS]:PORT to dial instead of the nodes", "0.1.0"),
+    key("spark.airlock.door.nodePort", ReadHereOnly, "", "port", "node port of the door; chosen by the API server when absent", "0.1.0"),
+    key("spark.airlock.door.externalTrafficPolicy", ReadHereOnly, "Cluster", "Cluster or Local", "which nodes forward the door's port", "0.1.0"),
+    key("spark.airlock.timeout.schedule", ReadHereOnly, "15min", "time, s", "until a node is found for the pod", "0.1.0"),
+    key("spark.airlock.timeout.pull", ReadHereOnly, "20min", "time, s", "until the image is on the node", "0.1.0"),
+    key("spark.airlock.timeout.start", ReadHereOnly, "5min", "time, s", "until the container runs", "0.1.0"),
+    key("spark.airlock.timeout.reach", ReadHereOnly, "2min", "time, s", "until an address of the door answers", "0.1.0"),
+    key("spark.airlock.timeout.idle", ReadHereOnly, "2min", "time, s", "without progress of the upload", "0.1.0"),
+    key("spark.airlock.timeout.fault", ReadHereOnly, "1min", "time, s", "for a fault that may heal, as a first failed pull", "0.1.0"),
+    key("spark.airlock.timeout.api", ReadHereOnly, "1min", "time, s", "while the API server is busy or out of reach", "0.1.0"),
+    key("spark.airlock.timeout.lease", ReadHereOnly, "12h", "time, s", "after which anyone may sweep what was left behind", "0.1.0"),
+];
+
+/// Keys of Airlock's own begin so; one that is not in the table does not exist.
+pub const OWN_PREFIX: &str = "spark.airlock.";
+
+/// The line that decides about `key`; none: it is handed to the driver.
+#[must_use]
+pub fn find(key: &str) -> Option<&'static SettingKey> {
+    let fits = |line: &&SettingKey| match line.name.strip_suffix('*') {
+        Some(prefix) => key.starts_with(prefix),
+        None => key == line.name,
+    };
+    // Without its `*` a prefix is shorter than any key that fits it, so an exact name always wins.
+    SETTING_KEYS.iter().filter(fits).max_by_key(|line| line.name.trim_end_matches('*').len())
+}
+
+/// What is done with `key`.
+#[must_use]
+pub fn treatment(key: &str) -> Treatment {
+    find(key).map_or(PassedOn, |line| line.treatment)
+}
+
+/// The default of a key of the table; empty for one that has none.
+#[must_use]
+pub fn default_of(key: &str) -> &'static str {
+    find(key).map_or("", |line| line.default)
+}
+
+/// The key of the table that `key` was probably meant to be.
+#[must_use]
+pub fn nearest(key: &str) -> Option<&'static str> {
+    let candidates = SETTING_KEYS.iter().map(|line| line.name).filter(|name| name.starts_with(OWN_PREFIX));
+    let close = candidates.map(|name| (distance(&key.to_lowercase(), &name.to_lowercase()), name)).min()?;
+    (close.0 <= key.len() / 3).then_some(close.1)
+}
+
+/// How many single letters must change, come or go to make `a` of `b` (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.chars().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+/// The table as Markdown, for the reference in the documentation.
+#[must_use]
+pub fn reference_table() -> String {
+    let mut text = "| key | default | value | meaning | since |\n|---|---|---|---|---|\n".to_owned();
+    for line in SETTING_KEYS {
+        let SettingKey { name, treatment, default, unit, meaning, since } = line;
+        let refused = if matches!(treatment, Refused | Only(_)) { "**refused:** " } else { "" };
+        let _ = writeln!(text, "| `{name}` | {default} | {unit} | {refused}{meaning} | {since} |");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_key_stands_there_once_and_with_all_that_a_reader_needs() {
+        let names: HashSet<_> = SETTING_KEYS.iter().map(|line| line.name).collect();
+        assert_eq!(names.len(), SETTING_KEYS.len());
+        for line in SETTING_KEYS {
+            assert!(!line.meaning.is_empty() && !line.since.is_empty(), "{}", line.name);
+            let has_unit = !matches!(line.treatment, Refused | Ignored);
+            assert_eq!(!line.unit.is_empty(), has_unit, "{}", line.name);
+        }
+    }
+
+    #[test]
+    fn the_longest_name_that_fits_decides() {
+        assert_eq!(treatment("spark.kubernetes.authenticate.driver.serviceAccountName"), Read);
+        assert_eq!(treatment("spark.kubernetes.authenticate.driver.oauthToken"), Refused);
+        assert_eq!(treatment("spark.kubernetes.driver.label.team"), Read);
+        for key in [
+            "spark.kubernetes.executor.limit.cores",
+            "spark.kubernetes.allocation.batch.size",
+            "spark.sql.shuffle.partitions",
+        ] {
+            assert_eq!(treatment(key), PassedOn, "{key}");
+        }
+    }
+
+    #[test]
+    fn p04_a_misspelt_key_finds_the_one_that_was_meant() {
+        assert_eq!(nearest("spark.airlock.door.nodeport"), Some("spark.airlock.door.nodePort"));
+        assert_eq!(nearest("spark.airlock.timeouts.pull"), Some("spark.airlock.timeout.pull"));
+        assert_eq!(nearest("spark.airlock.q"), None);
+    }
+
+    #[test]
+    fn defaults_that_both_halves_know_are_the_same() {
+        use shared::driver_contract::{DEFAULT_MAX_BYTES, DRIVER_SERVER_COMMAND, ENTRY_POINT};
+        assert_eq!(default_of("spark.airlock.upload.maxBytes"), DEFAULT_MAX_BYTES.to_string());
+        assert_eq!(default_of("spark.airlock.driver.command"), DRIVER_SERVER_COMMAND);
+        assert_eq!(default_of("spark.airlock.driver.entryPoint"), ENTRY_POINT);
+    }
+}

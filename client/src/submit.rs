@@ -1,0 +1,285 @@
+//! A submission from preflight to its end, as a list of steps (DESIGN section 3). Before the launch, any failure and any
+//! interrupt takes everything away again; after it, the door and the Secret go at once, whatever happened, and the driver
+//! is never touched. Between "launch sent" and "launch answered" nothing is guessed: `launch` finds out.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::core::v1::{Pod, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::ResourceExt;
+use shared::error_code::ErrorCode;
+use tokio::time::timeout;
+
+use crate::cleanup::{Created, Kind, Leftover};
+use crate::cluster::Cluster;
+use crate::door;
+use crate::driver_objects::{door_service, headless_service, owned_by, owner_patch, tls_secret};
+use crate::driver_pod::{PodContext, driver_pod};
+use crate::driver_watch::{DriverPod, await_server, until_ended};
+use crate::error::{Problems, SubmitError};
+use crate::follow::follow;
+use crate::interrupt::{Interrupt, Interrupts};
+use crate::launched::{Launched, settle};
+use crate::names::SubmissionNames;
+use crate::phase_lines::{self, Application};
+use crate::pod_state::Ended;
+use crate::preflight::preflight;
+use crate::progress::Progress;
+use crate::settings::Settings;
+use crate::sweep::sweep_doors;
+use crate::transfer::Transfer;
+
+/// Longest life of a certificate.
+const CERTIFICATE_LIMIT: Duration = Duration::from_hours(24);
+/// When an upload fails, how long the pod's own reason for it is waited for.
+const POD_REASON_LIMIT: Duration = Duration::from_secs(2);
+
+/// How a submission went well.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Launched, and nobody waits.
+    Deployed,
+    /// The driver has ended; its exit code is the submission's.
+    Ended(Ended),
+}
+
+/// One submission: what is submitted where.
+pub struct Submission<'a, T> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// Who submits, for messages and `SPARK_USER`.
+    pub who: &'a str,
+    /// `SPARK_USER`.
+    pub user: &'a str,
+    /// The settings.
+    pub settings: &'a Settings,
+    /// The names.
+    pub names: &'a SubmissionNames,
+    /// The middle part.
+    pub transfer: &'a T,
+    /// Where to say what goes on.
+    pub progress: &'a Progress,
+}
+
+/// What stands when the bundle is verified.
+struct Uploaded<C> {
+    driver: DriverPod,
+    connection: C,
+}
+
+impl<T: Transfer> Submission<'_, T> {
+    /// Runs the submission.
+    pub async fn run(&self, interrupts: &mut Interrupts) -> Result<Outcome, Problems> {
+        let created = Created::nothing(self.cluster, &self.names.submission_id, self.progress);
+        let mut pressed = None;
+        let uploaded = tokio::select! {
+            biased;
+            interrupt = interrupts.next() => Err(interrupted(*pressed.insert(interrupt)).into()),
+            uploaded = self.up_to_upload(&created) => uploaded,
+        };
+        let mut uploaded = match uploaded {
+            Ok(uploaded) => uploaded,
+            Err(error) => return Err(self.clean_up(&created, error, interrupts, &mut pressed).await),
+        };
+        let launched = self.launch(&mut uploaded, interrupts, &mut pressed).await;
+        self.finish_anyway(interrupts, &mut pressed, self.close(&created)).await;
+        match (launched, pressed) {
+            (Launched::No(error), _) => Err(self.clean_up(&created, error.into(), interrupts, &mut pressed).await),
+            (Launched::Unknown(error), _) => Err(error.into()),
+            (Launched::Yes, Some(interrupt)) => Err(self.left_alone(interrupt).into()),
+            (Launched::Yes, None) => self.follow(&uploaded.driver, interrupts).await,
+        }
+    }
+
+    /// Steps 3 to 7.
+    async fn up_to_upload(&self, created: &Created<'_>) -> Result<Uploaded<T::Connection>, Problems> {
+        let Self { cluster, settings, names, transfer, progress, .. } = self;
+        let (context, ()) = tokio::join!(
+            preflight(cluster, settings, names, self.context()?, self.who),
+            sweep_doors(cluster, progress),
+        );
+        let context = context?;
+        let server_name = format!("{}.{}.svc", names.headless_service, cluster.namespace());
+        let lifetime = settings.deadlines.lease.min(CERTIFICATE_LIMIT);
+        let (certificates, credentials) = transfer.issue(&server_name, lifetime)?;
+
+        let secret = created.create(Kind::Secret, &tls_secret(names, &context, &certificates)).await?;
+        let pod = created.create(Kind::Pod, &driver_pod(settings, names, &context)).await?;
+        let owner = owned_by(&pod).ok_or_else(|| SubmitError::new(ErrorCode::Bug, "the pod has no uid"))?;
+        let service = headless_service(settings, names, &context, Some(&owner));
+        tokio::try_join!(self.own(&secret, &owner), created.create(Kind::HeadlessService, &service))?;
+
+        let driver = DriverPod { name: pod.name_any(), uid: owner.uid.clone() };
+        progress.say(format!("created {}", cluster.what::<Pod>(&driver.name)));
+        let pod = await_server(cluster, &driver, &settings.deadlines, progress).await?;
+
+        let door = created.create(Kind::Door, &door_service(settings, names, &context, Some(&owner))).await?;
+        let port = door::node_port(&door)?;
+        created.door_is_open(port);
+        let uploading = self.upload(&pod, port, &server_name, &credentials);
+        let connection = self.beside_the_pod(&driver, uploading).await?;
+        Ok(Uploaded { driver, connection })
+    }
+
+    fn context(&self) -> Result<PodContext, SubmitError> {
+        let lease = SignedDuration::try_from(self.settings.deadlines.lease).unwrap_or(SignedDuration::from_hours(24));
+        let lease_until = Timestamp::now()
+            .checked_add(lease)
+            .map_err(|error| SubmitError::new(ErrorCode::ConfValue, "spark.airlock.timeout.lease").because(error))?;
+        Ok(PodContext {
+            namespace: self.cluster.namespace().to_owned(),
+            user: self.user.to_owned(),
+            lease_until,
+            bundle_bytes: self.transfer.bundle_bytes(),
+            non_root: false,
+        })
+    }
+
+    /// Makes the pod the Secret's owner.
+    async fn own(&self, secret: &Secret, owner: &OwnerReference) -> Result<Secret, SubmitError> {
+        let patch = owner_patch(&secret.uid().unwrap_or_default(), owner);
+        self.cluster.patch(&secret.name_any(), &patch).await
+    }
+
+    async fn upload(
+        &self,
+        pod: &Pod,
+        port: u16,
+        server_name: &str,
+        credentials: &T::Credentials,
+    ) -> Result<T::Connection, SubmitError> {
+        let Self { cluster, settings, transfer, progress, .. } = self;
+        let candidates = door::candidates(cluster, &settings.door, pod, port, progress).await?;
+        let limit = settings.deadlines.reach;
+        let mut connection = transfer.reach(&candidates, server_name, credentials, limit, progress).await?;
+        transfer.send(&mut connection, &settings.deadlines, progress).await?;
+        Ok(connection)
+    }
+
+    /// Runs `upload` beside a watch on the pod. A pod that dies ends it at once, and its reason is the better one.
+    async fn beside_the_pod<C>(
+        &self,
+        driver: &DriverPod,
+        upload: impl Future<Output = Result<C, SubmitError>>,
+    ) -> Result<C, SubmitError> {
+        let mut pod_end = std::pin::pin!(until_ended(self.cluster, driver));
+        let failure = tokio::select! {
+            uploaded = upload => match uploaded {
+                Ok(uploaded) => return Ok(uploaded),
+                Err(error) => error,
+            },
+            error = &mut pod_end => return Err(error),
+        };
+        Err(timeout(POD_REASON_LIMIT, pod_end).await.unwrap_or(failure))
+    }
+
+    /// Step 8. An interrupt does not cut it off: whether the driver runs must be known.
+    async fn launch(
+        &self,
+        uploaded: &mut Uploaded<T::Connection>,
+        interrupts: &mut Interrupts,
+        pressed: &mut Option<Interrupt>,
+    ) -> Launched {
+        let (limit, Uploaded { driver, connection }) = (self.settings.deadlines.reach, uploaded);
+        let settling = settle(self.transfer, connection, self.cluster, driver, limit);
+        let settled = self.finish_anyway(interrupts, pressed, settling).await;
+        settled.unwrap_or_else(|| Launched::Unknown(self.maybe_launched(pressed.unwrap_or(Interrupt::Int))))
+    }
+
+    /// Runs `work` to its end. One interrupt is noted, a second one leaves at once: then there is no result.
+    async fn finish_anyway<R>(
+        &self,
+        interrupts: &mut Interrupts,
+        pressed: &mut Option<Interrupt>,
+        work: impl Future<Output = R>,
+    ) -> Option<R> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                result = &mut work => return Some(result),
+                interrupt = interrupts.next() => {
+                    if pressed.replace(interrupt).is_some() {
+                        return None;
+                    }
+                    self.progress.say("interrupted: finishing this step, interrupt again to leave at once");
+                }
+            }
+        }
+    }
+
+    /// Step 9. What cannot be removed now goes with the driver's end or its lease, so it is said and no more.
+    async fn close(&self, created: &Created<'_>) {
+        let limit = self.settings.deadlines.api;
+        let (door, secret) = tokio::join!(created.remove(Kind::Door, limit), created.remove(Kind::Secret, limit));
+        self.say_left(door.err().into_iter().chain(secret.err()));
+    }
+
+    fn say_left(&self, left: impl IntoIterator<Item = Leftover>) {
+        for left in left {
+            self.progress.say(format!("could not remove {}: {}", left.what, left.why));
+        }
+    }
+
+    /// Step 10.
+    async fn follow(&self, driver: &DriverPod, interrupts: &mut Interrupts) -> Result<Outcome, Problems> {
+        let application = self.application();
+        if !self.settings.follow.wait {
+            self.progress.say(phase_lines::deployed(&application));
+            return Ok(Outcome::Deployed);
+        }
+        tokio::select! {
+            ended = follow(self.cluster, driver, &application, &self.settings.follow, self.progress) => {
+                Ok(Outcome::Ended(ended?))
+            }
+            interrupt = interrupts.next() => Err(self.left_alone(interrupt).into()),
+        }
+    }
+
+    /// Takes everything away before the launch.
+    async fn clean_up(
+        &self,
+        created: &Created<'_>,
+        error: Problems,
+        interrupts: &mut Interrupts,
+        pressed: &mut Option<Interrupt>,
+    ) -> Problems {
+        let removing = created.remove_all(self.settings.deadlines.api);
+        match self.finish_anyway(interrupts, pressed, removing).await {
+            Some(left) => self.say_left(left),
+            None => {
+                created.remaining().iter().for_each(|what| self.progress.say(format!("may still be there: {what}")))
+            }
+        }
+        error
+    }
+
+    fn application(&self) -> Application {
+        Application {
+            name: self.settings.application.name.clone(),
+            id: self.names.app_id.clone(),
+            namespace: self.cluster.namespace().to_owned(),
+            pod: self.names.pod.to_string(),
+        }
+    }
+
+    /// An interrupt after the launch: the job goes on.
+    fn left_alone(&self, interrupt: Interrupt) -> SubmitError {
+        self.how_to_look(SubmitError::new(interrupt.code(), "interrupted; the driver runs on"))
+    }
+
+    fn maybe_launched(&self, interrupt: Interrupt) -> SubmitError {
+        self.how_to_look(SubmitError::new(interrupt.code(), "interrupted twice; whether the driver runs is not known"))
+    }
+
+    fn how_to_look(&self, error: SubmitError) -> SubmitError {
+        let (namespace, pod) = (self.cluster.namespace(), &self.names.pod);
+        error
+            .hint(format!("follow it: kubectl -n {namespace} logs -f {pod}"))
+            .hint(format!("end it: kubectl -n {namespace} delete pod {pod}"))
+    }
+}
+
+fn interrupted(interrupt: Interrupt) -> SubmitError {
+    SubmitError::new(interrupt.code(), "interrupted before the launch; nothing was started")
+}

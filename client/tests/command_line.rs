@@ -1,0 +1,58 @@
+//! The binary as a user runs it, up to the first call of the cluster: statuses, streams, and that all faults come at once.
+
+use assert_cmd::Command;
+use shared::error_code::ErrorCode;
+use tempfile::TempDir;
+
+/// `airlock submit` in `folder`, without this machine's Spark, with the usual options and `words` after them.
+fn submit(folder: &TempDir, words: &[&str]) -> (u8, String, String) {
+    let mut command = Command::cargo_bin("airlock").unwrap();
+    command.current_dir(folder).env_remove("SPARK_HOME").env_remove("SPARK_CONF_DIR");
+    command.args(["submit", "--class", "M", "--conf", "spark.kubernetes.container.image=spark:4"]).args(words);
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (u8::try_from(output.status.code().unwrap()).unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn p03_help_is_ours_before_the_resource_and_the_applications_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.jar"), "x").unwrap();
+    let (status, stdout, stderr) = submit(&folder, &["--help"]);
+    assert_eq!((status, stderr.as_str()), (0, ""));
+    assert!(stdout.contains("--properties-file") && stdout.contains("airlock submit [OPTIONS] <MAIN-RESOURCE>"));
+    let (_, stdout, _) = submit(&folder, &["a.jar", "--help"]);
+    assert_eq!(stdout, "", "no help text from submit");
+}
+
+#[test]
+fn p03_an_unknown_option_is_64_and_named_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, stdout, stderr) = submit(&folder, &["--packges", "x", "a.jar"]);
+    assert_eq!((status, stdout.as_str()), (64, ""));
+    assert!(stderr.starts_with("airlock: E_USAGE: unknown option \"--packges\""), "{stderr}");
+    let (status, _, stderr) = submit(&folder, &["--packages", "g:a:1", "a.jar"]);
+    assert_eq!((status, stderr.as_str()), (64, "airlock: E_USAGE: --packages comes with a later version\n"));
+}
+
+#[test]
+fn f11_settings_and_inputs_are_faulted_in_one_list() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("dep.jar")).unwrap();
+    let words = ["--jars", "dep.jar,missing.jar", "--driver-memory", "lots", "app.jar"];
+    let (status, _, stderr) = submit(&folder, &words);
+    assert_eq!(status, ErrorCode::ConfValue.exit_status(), "the first problem decides");
+    for code in ["E_CONF_VALUE", "E_NOT_A_FILE: dep.jar", "E_INPUT_MISSING: missing.jar", "E_INPUT_MISSING: app.jar"] {
+        assert!(stderr.contains(&format!("airlock: {code}")), "{stderr}");
+    }
+}
+
+#[test]
+fn t08_verbose_shows_origins_and_no_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("own.conf"), "spark.a 1\nspark.my.password hunter2\n").unwrap();
+    let words = ["-v", "--properties-file", "own.conf", "--name", "n", "spark-internal"];
+    let (_, _, stderr) = submit(&folder, &words);
+    assert!(stderr.contains("airlock: spark.a=1 (own.conf)\n"), "{stderr}");
+    assert!(stderr.contains("airlock: spark.app.name=n (--name)\n") && !stderr.contains("hunter2"), "{stderr}");
+}
