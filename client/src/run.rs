@@ -31,8 +31,7 @@ pub async fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Parsed::Show(text)) => return show(&text),
         Ok(Parsed::Run(cli)) => {
             let Command::Submit(arguments) = cli.command;
-            // Boxed: the whole submission as one future is large for a stack.
-            Box::pin(submit(&arguments, &progress)).await
+            submit(&arguments, &progress).await
         }
         Err(error) => Err(error.into()),
     };
@@ -89,7 +88,7 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<Outc
         transfer: &BundleTransfer::new(manifest, inputs.members),
         progress,
     };
-    Box::pin(submission.run(&mut interrupts)).await
+    submission.run(&mut interrupts).await
 }
 
 fn namespace(chosen: Option<ObjectName>, access: &Access) -> Result<ObjectName, SubmitError> {

@@ -70,7 +70,9 @@ impl Case {
             progress: &self.progress,
         };
         // No case takes long: one that hangs fails here.
-        tokio::time::timeout(Duration::from_secs(30), submission.run(&mut interrupts)).await.expect("a submission hangs")
+        tokio::time::timeout(Duration::from_secs(30), submission.run(&mut interrupts))
+            .await
+            .expect("a submission hangs")
     }
 
     async fn fails(&self) -> &'static str {

@@ -57,8 +57,7 @@ fn a_jar_runs_with_jars_files_archives_and_awkward_arguments() {
         assert_fact(&log, "staging false");
         for input in INPUTS {
             let bytes = std::fs::read(jobs.path(input)).unwrap();
-            let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-            assert_fact(&log, &format!("digest {digest} {input}"));
+            assert_fact(&log, &format!("digest {} {input}", hex(&Sha256::digest(&bytes))));
         }
         assert_upstream_lines(&run);
         namespace.assert_nothing_left().await;
@@ -113,6 +112,14 @@ fn a_python_script_runs_with_its_module_and_exits_3() {
 
 fn assert_fact(log: &str, fact: &str) {
     assert!(log.lines().any(|line| line == format!("PROBE {fact}")), "no line {fact:?} in\n{log}");
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The lines that tools which wrap spark-submit look for.

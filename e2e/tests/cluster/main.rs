@@ -3,6 +3,9 @@
 //!
 //! Ignored unless asked for, because they need a cluster: `scripts/test` brings one up and asks.
 
+// Helpers of tests are tests: a failure of theirs is a failed test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod faults;
 mod jobs_run;
 
