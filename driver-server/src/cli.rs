@@ -20,7 +20,7 @@ pub struct Arguments {
     #[arg(long, default_value = TLS_DIRECTORY)]
     pub tls_directory: PathBuf,
 
-    /// Address to listen at; [::] also serves IPv4, and stands for 0.0.0.0 where there is no IPv6
+    /// Address to listen at; the default serves IPv4 as well, and IPv4 alone where there is no IPv6
     #[arg(long, default_value_t = SocketAddr::from((Ipv6Addr::UNSPECIFIED, UPLOAD_PORT)))]
     pub listen: SocketAddr,
 

@@ -106,7 +106,7 @@ impl Connections {
         let mut stopping = false;
         let result = loop {
             tokio::select! {
-                result = std::future::poll_fn(|cx| connection.poll_without_shutdown(cx)) => break result,
+                result = &mut connection => break result,
                 () = self.stop.cancelled(), if !stopping => {
                     stopping = true;
                     Pin::new(&mut connection).graceful_shutdown();
@@ -125,7 +125,8 @@ impl Connections {
 /// Closes our side, then waits for the peer's: a socket that is closed with unread bytes in it resets the connection,
 /// and the last answer may be lost with it.
 async fn linger(mut stream: Stream) -> io::Result<()> {
-    stream.shutdown().await?;
+    // Done already, unless the connection ended with an error.
+    let _ = stream.shutdown().await;
     let (socket, _) = stream.get_mut();
     let mut rest = socket.take(LINGER_BYTES);
     tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;

@@ -29,14 +29,15 @@ use certificates::Certificates;
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// What the driver prints about itself: all that it could have inherited. The signals are those of `grep`, which has them
-/// from the shell: the shell itself blocks all of them for the moment in which it starts something.
+/// from the shell: the shell itself blocks all of them for the moment in which it starts something. No pipe here: it would be one more
+/// descriptor of the shell's.
 const ENTRY_POINT: &str = r#"#!/bin/sh
 printf 'argc=%s\n' "$#"
 for argument in "$@"; do printf 'arg=[%s]\n' "$argument"; done
 printf 'cwd=%s\n' "$(pwd -P)"
 printf 'umask=%s\n' "$(umask)"
 grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status
-ls -l /proc/$$/fd | sed -n 's/.* \([0-9]*\) -> \(.*\)/fd=\1 \2/p'
+ls -l /proc/$$/fd
 printf 'environment=%s\n' "$(tr '\0' '\n' </proc/$$/environ | cut -d= -f1 | sort | tr '\n' ' ')"
 if [ -f run.sh ]; then . ./run.sh; fi
 exit 0
