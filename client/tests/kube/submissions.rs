@@ -205,6 +205,18 @@ async fn k07_every_refusal_of_a_dry_run_is_in_the_list() {
 }
 
 #[tokio::test]
+async fn k07_credentials_that_nobody_knows_are_one_problem() {
+    let case = Case::long().await;
+    let unknown = || Fault::Refuse(status((401, "Unauthorized", "Unauthorized")));
+    case.server.script(Rule::new("create", "selfsubjectrulesreviews", 9, unknown()));
+    case.server.script(Rule::new("create", "pods", 9, unknown()).dry());
+    case.server.script(Rule::new("create", "services", 9, unknown()).dry());
+    let problems = case.run().await.map(drop).unwrap_err();
+    assert_eq!(problems.iter().count(), 1);
+    assert_eq!(problems.code(), ErrorCode::KubeAuth);
+}
+
+#[tokio::test]
 async fn k07_a_review_that_is_refused_decides_nothing() {
     let case = Case::short().await;
     let no = status((403, "Forbidden", "selfsubjectrulesreviews is forbidden: User \"x\" cannot create resource"));
