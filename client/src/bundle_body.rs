@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::{Stream, StreamExt, stream};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
+use tokio_util::sync::CancellationToken;
 
 use crate::bundle_source::{BundleSource, Piece};
 use crate::compress::{Encoder, Encoding};
@@ -28,17 +30,20 @@ pub struct Counters {
 }
 
 /// Starts reading at tar byte `offset`. The stream is the compressed body; the handle ends with the reader, and holds the
-/// reason when an input failed.
+/// reason when an input failed. The reader ends early when the body is dropped, or when `stop` says so: a connection that
+/// is stuck keeps its body.
 pub fn bundle_body(
     source: Arc<BundleSource>,
     offset: u64,
     counters: Arc<Counters>,
+    stop: CancellationToken,
 ) -> (impl Stream<Item = io::Result<Vec<u8>>> + Send + 'static, JoinHandle<Result<(), SubmitError>>) {
     let (sender, receiver) = mpsc::channel::<Piece>(READ_AHEAD);
     // Read to the end, or until the body is dropped: the channel's end tells the reader, and the reader's the body.
     let (done, finished) = mpsc::channel::<()>(1);
     let reader = spawn_blocking(move || {
-        source.read(offset, &mut |piece| sender.blocking_send(piece).is_ok())?;
+        let runtime = Handle::current();
+        source.read(offset, &mut |piece| runtime.block_on(hand_over(&sender, piece, &stop)))?;
         let _ = done.blocking_send(());
         Ok(())
     });
@@ -55,6 +60,14 @@ pub fn bundle_body(
     });
     let body = counted.map(|member| member.map(|(_, bytes)| bytes)).chain(proper_end(finished));
     (body, reader)
+}
+
+/// Whether the piece was taken.
+async fn hand_over(sender: &mpsc::Sender<Piece>, piece: Piece, stop: &CancellationToken) -> bool {
+    tokio::select! {
+        sent = sender.send(piece) => sent.is_ok(),
+        () = stop.cancelled() => false,
+    }
 }
 
 /// Nothing when the reader came to the end; an error when it did not, so that the body is cut and not ended.

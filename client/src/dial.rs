@@ -20,6 +20,9 @@ use crate::settings::Candidate;
 /// endpoint) comes a little later.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// How long the kernel keeps a connection whose peer takes nothing: one that was given up must not linger.
+const DEAD_PEER_TIMEOUT: Duration = Duration::from_secs(45);
+
 /// One address of the driver server.
 #[derive(Clone)]
 pub struct Connection {
@@ -77,6 +80,7 @@ impl Connection {
             .pool_max_idle_per_host(0)
             .tcp_nodelay(true)
             .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_user_timeout(DEAD_PEER_TIMEOUT)
             .build()
             .map_err(|error| {
                 SubmitError::new(ErrorCode::Bug, "the upload's HTTP client could not be made").because(error)

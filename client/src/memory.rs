@@ -80,11 +80,11 @@ impl FromStr for Memory {
 fn shift(unit: &str) -> Option<u32> {
     Some(match unit {
         "b" => 0,
-        "k" | "kb" => 10,
-        "" | "m" | "mb" => 20,
-        "g" | "gb" => 30,
-        "t" | "tb" => 40,
-        "p" | "pb" => 50,
+        "k" | "kb" | "ki" | "kib" => 10,
+        "" | "m" | "mb" | "mi" | "mib" => 20,
+        "g" | "gb" | "gi" | "gib" => 30,
+        "t" | "tb" | "ti" | "tib" => 40,
+        "p" | "pb" | "pi" | "pib" => 50,
         _ => return None,
     })
 }
@@ -102,6 +102,7 @@ mod tests {
             ("2048", "2048Mi"),
             ("1048576k", "1024Mi"),
             ("2GB", "2048Mi"),
+            ("1Gi", "1024Mi"),
             (" 1t ", "1048576Mi"),
             ("1536k", "1Mi"),
             ("1048576b", "1Mi"),
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_spark_refuses_is_refused() {
-        for text in ["", "g", "1.5g", "-1g", "1 g", "1gi", "1Gi", "0x10m", "١g", "99999999999999999999"] {
+        for text in ["", "g", "1.5g", "-1g", "1 g", "1e", "1gg", "0x10m", "١g", "99999999999999999999"] {
             assert_eq!(text.parse::<Memory>(), Err(MemoryError::Form), "{text:?}");
         }
         assert_eq!("0".parse::<Memory>(), Err(MemoryError::TooSmall));

@@ -56,7 +56,7 @@ pub struct Application {
     pub name: String,
     /// Which runner `spark-submit` in the pod uses.
     pub language: Language,
-    /// `--class`; always there for [`Language::Jvm`].
+    /// `--class`, else the class that the jar's own manifest names; always there for [`Language::Jvm`].
     pub main_class: Option<String>,
     /// The main resource.
     pub resource: InputReference,

@@ -14,6 +14,7 @@ use shared::protocol::{
     BUNDLE_PATH, LAUNCH_PATH, Problem, SUBMISSION_PATH, SubmissionState, SubmissionStatus, TAR_TYPE, UPLOAD_OFFSET,
 };
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+use tokio_util::sync::CancellationToken;
 
 use crate::bundle_body::{Counters, bundle_body};
 use crate::bundle_source::BundleSource;
@@ -123,7 +124,9 @@ impl<'a> Upload<'a> {
     }
 
     async fn patch(&self, connection: &Connection, offset: u64) -> Result<SubmissionStatus, Setback> {
-        let (body, reader) = bundle_body(Arc::clone(&self.source), offset, Arc::clone(&self.counters));
+        let stop = CancellationToken::new();
+        let (source, counters) = (Arc::clone(&self.source), Arc::clone(&self.counters));
+        let (body, reader) = bundle_body(source, offset, counters, stop.clone());
         let request = connection
             .request(Method::PATCH, BUNDLE_PATH)
             .header(UPLOAD_OFFSET, offset)
@@ -134,7 +137,8 @@ impl<'a> Upload<'a> {
             sent = request.send() => answer(sent).await.map_err(setback),
             why = self.watch_progress() => Err(Setback::Broken(why)),
         };
-        // The body is gone by now, so the reader ends at its next piece. Its own error is the true reason.
+        // Whatever came of the request, nobody wants more pieces. An error of the reader is the true reason.
+        stop.cancel();
         match reader.await {
             Ok(Err(error)) => Err(Setback::Final(error)),
             Err(panic) => Err(Setback::Final(

@@ -1,14 +1,16 @@
 //! The binary as a user runs it, up to the first call of the cluster: statuses, streams, and that all faults come at once.
+//! No test here may find a cluster: there is no kubeconfig.
+#![expect(clippy::unwrap_used, reason = "in tests a panic is the report")]
 
 use assert_cmd::Command;
 use shared::error_code::ErrorCode;
 use tempfile::TempDir;
 
-/// `airlock submit` in `folder`, without this machine's Spark, with the usual options and `words` after them.
+/// `airlock submit` in `folder`, without this machine's Spark and clusters, with an image and `words` after it.
 fn submit(folder: &TempDir, words: &[&str]) -> (u8, String, String) {
     let mut command = Command::cargo_bin("airlock").unwrap();
-    command.current_dir(folder).env_remove("SPARK_HOME").env_remove("SPARK_CONF_DIR");
-    command.args(["submit", "--class", "M", "--conf", "spark.kubernetes.container.image=spark:4"]).args(words);
+    command.current_dir(folder).env_clear().env("HOME", folder.path()).env("KUBECONFIG", folder.path().join("none"));
+    command.args(["submit", "--conf", "spark.kubernetes.container.image=spark:4"]).args(words);
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (u8::try_from(output.status.code().unwrap()).unwrap(), text(output.stdout), text(output.stderr))
@@ -21,7 +23,7 @@ fn p03_help_is_ours_before_the_resource_and_the_applications_after_it() {
     let (status, stdout, stderr) = submit(&folder, &["--help"]);
     assert_eq!((status, stderr.as_str()), (0, ""));
     assert!(stdout.contains("--properties-file") && stdout.contains("airlock submit [OPTIONS] <MAIN-RESOURCE>"));
-    let (_, stdout, _) = submit(&folder, &["a.jar", "--help"]);
+    let (_, stdout, _) = submit(&folder, &["--class", "M", "a.jar", "--help"]);
     assert_eq!(stdout, "", "no help text from submit");
 }
 
@@ -51,8 +53,18 @@ fn f11_settings_and_inputs_are_faulted_in_one_list() {
 fn t08_verbose_shows_origins_and_no_secrets() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("own.conf"), "spark.a 1\nspark.my.password hunter2\n").unwrap();
-    let words = ["-v", "--properties-file", "own.conf", "--name", "n", "spark-internal"];
+    let words = ["-v", "--properties-file", "own.conf", "--name", "n", "--class", "M", "spark-internal"];
     let (_, _, stderr) = submit(&folder, &words);
-    assert!(stderr.contains("airlock: spark.a=1 (own.conf)\n"), "{stderr}");
-    assert!(stderr.contains("airlock: spark.app.name=n (--name)\n") && !stderr.contains("hunter2"), "{stderr}");
+    assert!(stderr.contains("spark.a=1 (own.conf)\n"), "{stderr}");
+    assert!(stderr.contains("spark.app.name=n (--name)\n") && !stderr.contains("hunter2"), "{stderr}");
+}
+
+#[test]
+fn a_jar_without_class_or_manifest_is_64() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.jar"), "x").unwrap();
+    let (status, _, stderr) = submit(&folder, &["a.jar"]);
+    assert_eq!(status, 64);
+    assert!(stderr.starts_with("airlock: E_USAGE: no main class for a.jar"), "{stderr}");
+    assert!(stderr.ends_with("hint: name it: --class CLASS\n"), "{stderr}");
 }

@@ -1,6 +1,7 @@
 //! `shared::java_properties` against the JDK that it imitates: a small Java program loads the same files, and the pairs, or
 //! the refusal, must be the same. What `write` produces is read back there too. The project requires a JDK, so a machine
 //! without one fails here with a clear text.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "in tests a panic is the report")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,10 +56,8 @@ fn jdk(program: &str) -> Command {
 
 fn run(mut command: Command) -> String {
     let output = command.output().unwrap_or_else(|error| {
-        panic!(
-            "{:?} cannot be started: {error}; this test needs a JDK 17 on PATH or in JAVA_HOME",
-            command.get_program()
-        )
+        let program = command.get_program().display();
+        panic!("{program} cannot be started: {error}; this test needs a JDK 17 on PATH or in JAVA_HOME")
     });
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -105,7 +104,7 @@ fn ours(text: &str) -> String {
 }
 
 fn shown(pairs: &BTreeMap<String, String>) -> String {
-    let hex = |text: &str| text.encode_utf16().map(|unit| format!("{unit:04x}")).collect::<String>();
+    let hex = |text: &str| text.encode_utf16().map(|unit| format!("{unit:04x}")).collect::<Vec<_>>().concat();
     let mut pairs: Vec<_> = pairs.iter().map(|(key, value)| format!("{}={}", hex(key), hex(value))).collect();
     pairs.sort();
     pairs.join(" ")

@@ -4,10 +4,12 @@
 //! Links are made as the archive states them, since environments made by conda-pack and venv-pack need theirs, some of
 //! them to the image's own interpreter; but nothing is ever written through one to a place outside.
 
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, BufReader, Read};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::{Dir, OpenOptions};
 use flate2::read::MultiGzDecoder;
@@ -15,7 +17,6 @@ use shared::error_code::ErrorCode;
 use zip::ZipArchive;
 
 use crate::error::Refusal;
-use crate::tar_header::checked_path;
 
 /// Size in bytes of the read buffer, and of each copy.
 const BUFFER: usize = 128 * 1024;
@@ -73,14 +74,14 @@ impl Target<'_> {
             let name = entry.path_bytes().into_owned();
             let Some(name) = self.plain_name(&name)? else { continue };
             let mode = entry.header().mode().unwrap_or(0o644);
-            let link = entry.link_name_bytes().map(|link| String::from_utf8_lossy(&link).into_owned());
+            let link = entry.link_name_bytes().unwrap_or_default().into_owned();
             match entry.header().entry_type() {
                 tar::EntryType::Regular | tar::EntryType::Continuous | tar::EntryType::GNUSparse => {
                     self.write_file(&name, mode, &mut entry)?;
                 }
                 tar::EntryType::Directory => self.make_folder(&name)?,
-                tar::EntryType::Symlink => self.make_link(&name, &link.unwrap_or_default())?,
-                tar::EntryType::Link => self.make_hard_link(&name, &link.unwrap_or_default())?,
+                tar::EntryType::Symlink => self.make_link(&name, &link)?,
+                tar::EntryType::Link => self.make_hard_link(&name, &link)?,
                 tar::EntryType::XGlobalHeader => {}
                 _ => return Err(self.refused_type(&name)),
             }
@@ -100,8 +101,8 @@ impl Target<'_> {
             if entry.is_dir() {
                 self.make_folder(&name)?;
             } else if entry.is_symlink() {
-                let mut link = String::new();
-                let read = entry.take(LINK_LIMIT).read_to_string(&mut link);
+                let mut link = Vec::new();
+                let read = entry.take(LINK_LIMIT).read_to_end(&mut link);
                 read.map_err(|error| self.unreadable(&error))?;
                 self.make_link(&name, &link)?;
             } else {
@@ -112,31 +113,28 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// The name of an entry, as long as it leads nowhere else; none for the folder itself.
-    fn plain_name(&self, raw: &[u8]) -> Result<Option<String>, Refusal> {
-        // `./a` and `a/` are what `tar -C folder .` and every zip tool write; they name the same place.
-        let mut name = raw;
-        while let Some(rest) = name.strip_prefix(b"./") {
-            name = rest;
+    /// The place of an entry below the folder; none for the folder itself. What would lead elsewhere is refused; `./a`,
+    /// `a//b` and `a/` are not: many tools write them, and they name the same place. Any other name is the user's affair.
+    fn plain_name(&self, raw: &[u8]) -> Result<Option<PathBuf>, Refusal> {
+        let path = Path::new(OsStr::from_bytes(raw));
+        let mut plain = PathBuf::new();
+        for component in path.components() {
+            match component {
+                Component::Normal(part) if !raw.contains(&0) => plain.push(part),
+                Component::CurDir => {}
+                _ => return Err(self.leads_elsewhere(path)),
+            }
         }
-        let name = name.strip_suffix(b"/").unwrap_or(name);
-        if name.is_empty() || name == b"." {
-            return Ok(None);
-        }
-        let text = String::from_utf8_lossy(name).into_owned();
-        checked_path(name).map(|()| Some(text.clone())).map_err(|reason| {
-            let detail = format!("{}: entry {text:?} {reason}", self.archive);
-            Refusal::new(ErrorCode::ArchivePath, detail)
-        })
+        Ok(Some(plain).filter(|plain| !plain.as_os_str().is_empty()))
     }
 
-    fn make_folder(&self, name: &str) -> Result<(), Refusal> {
+    fn make_folder(&self, name: &Path) -> Result<(), Refusal> {
         self.folder.create_dir_all(name).map_err(|error| self.failed(name, &error))
     }
 
     /// Room for an entry: its parents are there, and an earlier entry of that name is gone, as with every tar reader.
-    fn make_room(&self, name: &str) -> Result<(), Refusal> {
-        if let Some(parent) = Path::new(name).parent().filter(|parent| !parent.as_os_str().is_empty()) {
+    fn make_room(&self, name: &Path) -> Result<(), Refusal> {
+        if let Some(parent) = name.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             self.folder.create_dir_all(parent).map_err(|error| self.failed(name, &error))?;
         }
         match self.folder.remove_file(name) {
@@ -145,7 +143,7 @@ impl Target<'_> {
         }
     }
 
-    fn write_file(&self, name: &str, mode: u32, content: &mut impl Read) -> Result<(), Refusal> {
+    fn write_file(&self, name: &Path, mode: u32, content: &mut impl Read) -> Result<(), Refusal> {
         self.make_room(name)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -157,7 +155,7 @@ impl Target<'_> {
     }
 
     /// Copies, telling a fault of the archive from one of the disk.
-    fn copy(&self, name: &str, content: &mut impl Read, file: &mut File) -> Result<(), Refusal> {
+    fn copy(&self, name: &Path, content: &mut impl Read, file: &mut File) -> Result<(), Refusal> {
         let mut buffer = vec![0; BUFFER];
         loop {
             let read = match content.read(&mut buffer) {
@@ -171,30 +169,34 @@ impl Target<'_> {
         }
     }
 
-    fn make_link(&self, name: &str, target: &str) -> Result<(), Refusal> {
+    fn make_link(&self, name: &Path, target: &[u8]) -> Result<(), Refusal> {
         self.make_room(name)?;
-        self.folder.symlink_contents(target, name).map_err(|error| self.failed(name, &error))
+        self.folder.symlink_contents(OsStr::from_bytes(target), name).map_err(|error| self.failed(name, &error))
     }
 
-    fn make_hard_link(&self, name: &str, target: &str) -> Result<(), Refusal> {
-        let Some(target) = self.plain_name(target.as_bytes())? else { return Err(self.refused_type(name)) };
+    fn make_hard_link(&self, name: &Path, target: &[u8]) -> Result<(), Refusal> {
+        let Some(target) = self.plain_name(target)? else { return Err(self.refused_type(name)) };
         self.make_room(name)?;
         self.folder.hard_link(target, self.folder, name).map_err(|error| self.failed(name, &error))
     }
 
-    fn refused_type(&self, name: &str) -> Refusal {
-        let detail = format!("{}: entry {name:?} is neither file, directory nor link", self.archive);
+    fn refused_type(&self, name: &Path) -> Refusal {
+        let detail = format!("{}: entry {} is neither file, directory nor link", self.archive, shown(name));
         Refusal::new(ErrorCode::ArchiveType, detail)
     }
 
-    fn failed(&self, name: &str, error: &io::Error) -> Refusal {
+    fn leads_elsewhere(&self, name: &Path) -> Refusal {
+        let detail = format!("{}: entry {} leads out of its folder", self.archive, shown(name));
+        Refusal::new(ErrorCode::ArchivePath, detail)
+    }
+
+    fn failed(&self, name: &Path, error: &io::Error) -> Refusal {
         // Making folders says "exists" of a link that leads out, so the way to the entry is looked at as well.
         let on_the_way = |part: &Path| self.folder.metadata(part).is_err_and(|error| leads_out(&error));
-        if leads_out(error) || Path::new(name).ancestors().any(on_the_way) {
-            let detail = format!("{}: entry {name:?} leads out of its folder", self.archive);
-            return Refusal::new(ErrorCode::ArchivePath, detail);
+        if leads_out(error) || name.ancestors().any(on_the_way) {
+            return self.leads_elsewhere(name);
         }
-        Refusal::io(format!("{}: entry {name:?} cannot be unpacked", self.archive), error)
+        Refusal::io(format!("{}: entry {} cannot be unpacked", self.archive, shown(name)), error)
     }
 
     fn unreadable(&self, error: &io::Error) -> Refusal {
@@ -206,4 +208,9 @@ impl Target<'_> {
 /// Whether the folder's handle has refused: with this kind, and no error of the kernel's.
 fn leads_out(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// A name as it is shown: quoted, with control characters escaped.
+fn shown(name: &Path) -> String {
+    format!("{:?}", name.to_string_lossy())
 }

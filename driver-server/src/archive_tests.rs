@@ -37,7 +37,7 @@ fn entry(builder: &mut tar::Builder<Vec<u8>>, name: &str, kind: tar::EntryType, 
     header.as_old_mut().linkname[..link.len()].copy_from_slice(link.as_bytes());
     header.set_entry_type(kind);
     header.set_size(bytes.len() as u64);
-    header.set_mode(if name.ends_with(".sh") { 0o755 } else { 0o644 });
+    header.set_mode(if bytes.starts_with(b"#!") { 0o755 } else { 0o644 });
     header.set_cksum();
     builder.append(&header, bytes).unwrap();
 }
@@ -78,6 +78,7 @@ fn an_environment_of_conda_pack_is_there_with_links_and_modes() {
         ("lib/x.py", FILE, "", b"x"),
         ("lib64/y.py", FILE, "", b"y"),
         ("system", LINK, "/usr/bin/env", b""),
+        ("a\\x2d//b c", FILE, "", b"odd"),
     ]);
     for (name, bytes) in [("e.tar", stream.clone()), ("e.tar.gz", gzip(&stream)), ("e.tgz", gzip(&stream))] {
         let (temporary, result) = work_dir(name, &bytes);
@@ -87,6 +88,7 @@ fn an_environment_of_conda_pack_is_there_with_links_and_modes() {
         assert_eq!(fs::metadata(env.join("bin/python")).unwrap().permissions().mode() & 0o777, 0o755);
         assert_eq!(fs::read(env.join("bin/also")).unwrap(), b"#!/bin/sh\n");
         assert_eq!(fs::read(env.join("lib/y.py")).unwrap(), b"y");
+        assert_eq!(fs::read(env.join("a\\x2d/b c")).unwrap(), b"odd");
         assert_eq!(fs::read_link(env.join("system")).unwrap(), Path::new("/usr/bin/env"));
     }
 }

@@ -5,7 +5,7 @@
 //! | [`cli`], [`life`], [`ending`] | command line; the server's life in order; every end but the launch |
 //! | [`listen`], [`server`], [`connection`], [`admission`], [`read_ahead`], [`tls`], [`log_budget`] | sockets: who gets in, and what strangers may cost |
 //! | [`handlers`], [`problem`], [`manifest_body`] | HTTP: the four requests, and refusals that arrive |
-//! | [`submission`], [`turns`], [`activity`] | the one submission's state, whose turn it is, the idle deadline |
+//! | [`submission`], [`submission_state`], [`turns`], [`activity`] | the one submission's state, whose turn it is, the idle deadline |
 //! | [`receive`], [`inflate`], [`unpack`], [`sums`], [`staging`], [`received`] | from a body to proved files |
 //! | [`directory`], [`work_directory`], [`archive`] | what lies where on disk |
 //! | [`launch`], [`become_driver`], [`signals`] | the driver's command, and becoming it |
@@ -39,6 +39,7 @@ pub mod server;
 pub mod signals;
 pub mod staging;
 pub mod submission;
+pub mod submission_state;
 pub mod sums;
 mod tar_header;
 #[cfg(test)]
@@ -75,7 +76,7 @@ pub fn run(arguments: &Arguments) -> u8 {
 }
 
 /// Logs the place of every panic, and tells the server of it: a task that panics must not leave the others half dead.
-fn report_panics(panicked: CancellationToken) {
+pub fn report_panics(panicked: CancellationToken) {
     panic::set_hook(Box::new(move |panic| {
         // Only texts that stand in the source: one made at run time may hold what must not be logged.
         let text = panic.payload().downcast_ref::<&'static str>().copied().unwrap_or("panic");

@@ -5,7 +5,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use shared::error_code::ErrorCode;
 use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -18,6 +17,7 @@ use crate::error::Refusal;
 use crate::launch::DriverCommand;
 use crate::signals::Signals;
 use crate::submission::Submission;
+use crate::submission_state::idle;
 use crate::{become_driver, handlers, listen, server, tls};
 
 /// Threads for connections: the bytes of one upload keep one busy with TLS, and a second answers meanwhile.
@@ -97,7 +97,11 @@ async fn serve_until_ended(
         () = panicked.cancelled() => Err(End::by_itself(panic())),
         reason = signals.next() => Err(End::by_signal(reason)),
         () = submission.launched.cancelled() => Ok(()),
-        () = submission.activity.quiet_for(arguments.idle_timeout()) => Err(End::by_itself(idle(arguments, submission))),
+        () = submission.activity.quiet_for(arguments.idle_timeout()) => {
+            submission.given_up.cancel();
+            // A refusal that nothing has followed is the true reason.
+            Err(End::by_itself(submission.refusal().unwrap_or_else(idle)))
+        }
     };
     stop.cancel();
     tasks.close();
@@ -106,19 +110,13 @@ async fn serve_until_ended(
         biased;
         () = panicked.cancelled() => launched.and(Err(End::by_itself(panic()))),
         reason = signals.next() => launched.and(Err(End::by_signal(reason))),
-        _ = tokio::time::timeout(grace, tasks.wait()) => launched,
+        _ = tokio::time::timeout(grace, tasks.wait()) => {
+            launched?;
+            signals.hand_over().await.map_err(End::by_signal)
+        }
     }
 }
 
 fn panic() -> Refusal {
     Refusal::bug("the driver server panicked; its log says where")
-}
-
-/// Why the idle deadline ends the server: the refusal, if nothing could come after it.
-fn idle(arguments: &Arguments, submission: &Submission) -> Refusal {
-    submission.refusal().unwrap_or_else(|| {
-        let seconds = arguments.idle_timeout_seconds;
-        let detail = format!("nothing came from the client for {seconds} s, so nobody is uploading any more");
-        Refusal::new(ErrorCode::Idle, detail).hint("the limit is spark.airlock.timeout.idle")
-    })
 }

@@ -1,5 +1,6 @@
 //! Carries the body of an upload from its connection to a blocking thread, through a bounded channel. It ends when the
-//! body does, when the connection is lost, when a newer upload takes over, or when the receiving side has refused.
+//! body does, when the connection is lost, when a newer upload takes over, when the idle deadline has passed, or when
+//! the receiving side has refused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,11 +11,12 @@ use http_body_util::BodyExt as _;
 use tokio::sync::mpsc;
 
 use crate::error::Refusal;
-use crate::submission::{Receiver, Submission, superseded};
+use crate::submission::{Receiver, Submission};
+use crate::submission_state::{idle, superseded};
 use crate::turns::Turn;
 
 /// Most pieces that wait for the disk. A piece is at most what hyper's buffer holds: 1 MiB, and usually 16 KiB.
-const PIECES: usize = 8;
+const PIECES: usize = 4;
 
 /// What a body brings.
 #[derive(Debug)]
@@ -47,6 +49,7 @@ impl fmt::Display for Ended {
 enum Stopped {
     Body,
     TurnLost,
+    GivenUp,
     Refused,
 }
 
@@ -65,6 +68,7 @@ pub async fn upload(
     let ended = work.await.map_err(|_| Refusal::bug("receiving the bundle failed"))?;
     match (ended?, stopped) {
         (_, Stopped::TurnLost) => Err(superseded()),
+        (_, Stopped::GivenUp) => Err(idle()),
         _ => Ok(()),
     }
 }
@@ -74,6 +78,7 @@ async fn forward(submission: &Submission, turn: &mut Turn, body: &mut Body, send
         let frame = tokio::select! {
             biased;
             () = turn.lost() => return Stopped::TurnLost,
+            () = submission.given_up.cancelled() => return Stopped::GivenUp,
             () = sender.closed() => return Stopped::Refused,
             frame = body.frame() => frame,
         };

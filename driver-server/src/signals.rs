@@ -3,9 +3,15 @@
 //! started us had set to be ignored.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use shared::error_code::ErrorCode;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::flag::register_conditional_shutdown;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
 
 use crate::error::Refusal;
 
@@ -41,4 +47,26 @@ impl Signals {
         };
         Refusal::new(code, format!("{name} ended the driver server before the launch"))
     }
+
+    /// From here to exec a signal ends the process at once: the runtime, which would have noticed it, is on its way out,
+    /// and a signal that nobody notices would be lost to the driver. Returns why the server ends if one came before.
+    pub async fn hand_over(&mut self) -> Result<(), Refusal> {
+        for (signal, code) in [
+            (SIGTERM, ErrorCode::Terminated),
+            (SIGINT, ErrorCode::Interrupted),
+            (SIGHUP, ErrorCode::Terminated),
+            (SIGQUIT, ErrorCode::Terminated),
+        ] {
+            let always = Arc::new(AtomicBool::new(true));
+            register_conditional_shutdown(signal, i32::from(code.exit_status()), always)
+                .map_err(|error| Refusal::io("signal handlers cannot be installed", &error))?;
+        }
+        match timeout(NOTICE_TIME, self.next()).await {
+            Ok(ended) => Err(ended),
+            Err(_) => Ok(()),
+        }
+    }
 }
+
+/// Time for the runtime to notice a signal that has come already.
+const NOTICE_TIME: Duration = Duration::from_millis(5);

@@ -22,21 +22,13 @@ use crate::inflate::Inflater;
 use crate::launch::{self, DriverCommand};
 use crate::receive::{Ended, Piece};
 use crate::staging::{Staging, hex};
+use crate::submission_state::{Proved, State, superseded};
 use crate::turns::{Turn, Turns};
 use crate::unpack::Unpacker;
 use crate::{received, work_directory};
 
 /// The receiver, held by the upload whose turn it is.
 pub type Receiver = OwnedMutexGuard<Option<Unpacker>>;
-
-/// What the server has decided so far.
-enum State {
-    Waiting,
-    Receiving(Arc<Manifest>),
-    Verified { manifest: Arc<Manifest>, digest: String },
-    Launched { manifest: Arc<Manifest>, digest: String },
-    Refused(Refusal),
-}
 
 /// The submission, shared by all requests.
 pub struct Submission {
@@ -48,6 +40,8 @@ pub struct Submission {
     pub tasks: TaskTracker,
     /// Cancelled once the launch is decided.
     pub launched: CancellationToken,
+    /// Cancelled once the idle deadline has passed: whoever is in the middle of a request is told.
+    pub given_up: CancellationToken,
     state: Mutex<State>,
     offset: AtomicU64,
     first_manifest: Mutex<()>,
@@ -66,7 +60,8 @@ impl Submission {
             activity: Activity::default(),
             tasks: TaskTracker::new(),
             launched: CancellationToken::new(),
-            state: Mutex::new(State::Waiting),
+            given_up: CancellationToken::new(),
+            state: Mutex::new(State::default()),
             offset: AtomicU64::new(0),
             first_manifest: Mutex::new(()),
             receiver: Arc::new(AsyncMutex::new(None)),
@@ -77,14 +72,7 @@ impl Submission {
 
     /// What the server holds, or why it has refused the submission.
     pub fn status(&self) -> Result<SubmissionStatus, Refusal> {
-        let (state, digest) = match &*self.state() {
-            State::Waiting => (SubmissionState::Waiting, None),
-            State::Receiving(_) => (SubmissionState::Receiving, None),
-            State::Verified { digest, .. } => (SubmissionState::Verified, Some(digest.clone())),
-            State::Launched { digest, .. } => (SubmissionState::Launched, Some(digest.clone())),
-            State::Refused(refusal) => return Err(refusal.clone()),
-        };
-        Ok(SubmissionStatus { state, offset: self.offset.load(Ordering::SeqCst), digest })
+        self.state().status(self.offset.load(Ordering::SeqCst))
     }
 
     /// Why the submission has been refused for good, if it has.
@@ -100,7 +88,8 @@ impl Submission {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
-        match self.manifest() {
+        let earlier = self.state().manifest();
+        match earlier {
             Some(earlier) if *earlier == manifest => self.status(),
             Some(_) => Err(Refusal::new(ErrorCode::Manifest, "this server has accepted another manifest before")),
             None => self.accept(manifest),
@@ -193,10 +182,10 @@ impl Submission {
 
     fn verify(&self, unpacker: &Unpacker) -> Result<(), Refusal> {
         let digest = hex(&unpacker.verify()?);
-        let manifest = self.manifest().ok_or_else(|| Refusal::bug("verified without a manifest"))?;
+        let manifest = self.state().manifest().ok_or_else(|| Refusal::bug("verified without a manifest"))?;
         received::publish(&self.directory, manifest.launch())?;
         info!(%digest, "bundle verified");
-        *self.state() = State::Verified { manifest, digest };
+        *self.state() = State::Verified(Proved { manifest, digest });
         Ok(())
     }
 
@@ -230,15 +219,11 @@ impl Submission {
 
     fn prepare_launch(&self) {
         let _work = self.activity.work();
-        let verified = match &*self.state() {
-            State::Verified { manifest, digest } => Some((Arc::clone(manifest), digest.clone())),
-            _ => None,
-        };
-        let Some((manifest, digest)) = verified else { return };
-        match work_directory::prepare(&self.directory, &manifest) {
+        let Some(proved) = self.state().proved() else { return };
+        match work_directory::prepare(&self.directory, &proved.manifest) {
             Ok(()) => {
                 info!("launch decided");
-                *self.state() = State::Launched { manifest, digest };
+                *self.state() = State::Launched(proved);
                 self.launched.cancel();
             }
             Err(refusal) => {
@@ -249,12 +234,8 @@ impl Submission {
 
     /// What to become, once launched.
     pub fn driver_command(&self, entry_point: &Path) -> Option<DriverCommand> {
-        match &*self.state() {
-            State::Launched { manifest, .. } => {
-                Some(launch::driver_command(manifest.launch(), entry_point, self.directory.path()))
-            }
-            _ => None,
-        }
+        let launched = self.launched.is_cancelled().then(|| self.state().proved()).flatten()?;
+        Some(launch::driver_command(launched.manifest.launch(), entry_point, self.directory.path()))
     }
 
     /// Refuses the submission for good, and frees what has been staged. Blocks.
@@ -272,22 +253,7 @@ impl Submission {
         }
     }
 
-    fn manifest(&self) -> Option<Arc<Manifest>> {
-        match &*self.state() {
-            State::Waiting | State::Refused(_) => None,
-            State::Receiving(manifest) | State::Verified { manifest, .. } | State::Launched { manifest, .. } => {
-                Some(Arc::clone(manifest))
-            }
-        }
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What an upload is told whose turn has been taken.
-#[must_use]
-pub fn superseded() -> Refusal {
-    Refusal::new(ErrorCode::AlreadyRunning, "a newer upload of this submission has taken over")
 }

@@ -129,7 +129,7 @@ fn entry_name(block: &Block) -> Vec<u8> {
 }
 
 /// Whether `name` could be letter for letter a path of some manifest.
-pub(crate) fn checked_path(name: &[u8]) -> Result<(), &'static str> {
+fn checked_path(name: &[u8]) -> Result<(), &'static str> {
     let Ok(text) = std::str::from_utf8(name) else { return Err("has a name that is not UTF-8") };
     if text.is_empty() {
         Err("has no name")

@@ -455,4 +455,36 @@ proptest! {
         // Mode, owner and time are covered by the header's checksum, so no single changed byte passes.
         prop_assert!(accepted.is_err());
     }
+
+    /// The same inside the compression: only what gzip itself ignores may change.
+    #[test]
+    fn a10_a_changed_byte_on_the_wire_is_refused_or_changes_nothing(
+        bundle in any_bundle(),
+        at in any::<prop::sample::Index>(),
+        mask in 1_u8..,
+    ) {
+        let mut sent = bundle.gzip();
+        let at = at.index(sent.len());
+        sent[at] ^= mask;
+        let (mut rig, mut inflater) = (Rig::new(&bundle), Inflater::default());
+        let pushed = inflater.push(&sent, |plain| rig.unpacker.push(plain));
+        if pushed.and_then(|()| inflater.finish()).and_then(|()| rig.unpacker.verify()).is_ok() {
+            prop_assert_eq!(read(rig.temporary.path(), &bundle), bundle.files);
+        }
+    }
+
+    #[test]
+    fn a04_no_bytes_whatever_make_it_fall_over(
+        bundle in any_bundle(),
+        start in any::<prop::sample::Index>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..2000),
+    ) {
+        let _ = Inflater::default().push(&bytes, |_| Ok(()));
+        let _ = Inflater::default().push(&[&gzip(b"x")[..10], &bytes].concat(), |_| Ok(()));
+        let tar = bundle.tar();
+        let mut rig = Rig::new(&bundle);
+        rig.unpacker.push(&tar[..start.index(tar.len())]).unwrap();
+        let _ = rig.unpacker.push(&bytes).and_then(|()| rig.unpacker.push(&bytes));
+        let _ = crate::manifest_body::parse(&bytes);
+    }
 }

@@ -1,4 +1,5 @@
 //! Every end that is not the launch: idle, full disk, and what is cleaned up then.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed helper fails its test")]
 
 mod common;
 
@@ -109,6 +110,37 @@ async fn a08_after_the_idle_deadline_nothing_of_the_upload_is_left() {
     let ended = server.wait();
     assert_eq!(ended.code(), 75);
     assert_eq!(fs::read_dir(staging).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn c01_an_upload_that_stands_still_is_told_why() {
+    let server = Server::start_with(&["--idle-timeout-seconds=1"]);
+    let client = server.client();
+    let bundle = Bundle::of_jars(&[("a.jar", &[7; 2000])]);
+    client.put(&bundle.manifest).await.unwrap();
+    let (feed, body) = common::hand_fed();
+    let uploading = tokio::spawn(client.patch_request(0).body(body).send());
+    feed.send(Ok(gzip(&bundle.tar()[..700]).into())).await.unwrap();
+    let told = common::answer(uploading.await.unwrap().unwrap()).await;
+    assert_eq!(refused(told), (408, "E_IDLE".into()));
+    assert_eq!(server.wait().code(), 75);
+}
+
+#[test]
+fn t04_a_panic_anywhere_is_the_end_of_the_server() {
+    let temporary = tempfile::tempdir().unwrap();
+    common::prepare(temporary.path());
+    let command = common::command(temporary.path());
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let arguments = <driver_server::cli::Arguments as clap::Parser>::try_parse_from(words).unwrap();
+    let panicked = tokio_util::sync::CancellationToken::new();
+    let task = panicked.clone();
+    let failing = std::thread::spawn(move || task.cancel());
+    let failure = driver_server::life::serve(&arguments, &panicked).unwrap_err();
+    failing.join().unwrap();
+    assert_eq!(shared::report::Failure::code(&failure), shared::error_code::ErrorCode::Bug);
+    assert_eq!(driver_server::ending::fail(&arguments, &failure), 70);
+    assert!(fs::read_to_string(temporary.path().join("termination-log")).unwrap().starts_with("E_BUG: "));
 }
 
 #[tokio::test]

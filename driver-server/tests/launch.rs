@@ -1,4 +1,5 @@
 //! From the first request to the driver: the real binary, real TLS, a real exec.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed helper fails its test")]
 
 mod common;
 
@@ -162,6 +163,22 @@ async fn x02_a_signal_before_the_launch_ends_the_server_within_two_seconds() {
         assert!(ended.log.lines().last().unwrap().starts_with(&format!("airlock-driver: {name}: ")), "{}", ended.log);
         drop(feed);
         assert!(uploading.await.unwrap().is_err());
+    }
+}
+
+#[tokio::test]
+async fn x02_a_signal_around_exec_is_never_lost() {
+    for step in 0..12_u64 {
+        let server = Server::start();
+        let client = server.client();
+        client.upload(&running("exec sleep 60")).await;
+        client.launch().await.unwrap();
+        // From well before exec to well behind it.
+        tokio::time::sleep(Duration::from_millis(step)).await;
+        server.signal("TERM");
+        let status = server.wait().status;
+        let by_signal = std::os::unix::process::ExitStatusExt::signal(&status) == Some(15);
+        assert!(by_signal || status.code() == Some(143), "step {step}: {status}");
     }
 }
 

@@ -1,4 +1,5 @@
 //! Uploads over real TLS: cut, resumed, taken over, throttled, refused.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed helper fails its test")]
 
 mod common;
 
@@ -36,6 +37,51 @@ async fn a09_several_members_in_one_request_are_one_stream() {
     let status = client.patch(0, members).await.unwrap();
     assert_eq!(status.state, SubmissionState::Verified);
     assert_eq!(status.digest.as_deref(), Some(bundle.digest().as_str()));
+}
+
+#[tokio::test]
+async fn a09_what_curl_sends_and_gzip_has_compressed_is_accepted() {
+    let server = Server::start();
+    let bundle = Bundle::of_jars(&[("a.jar", &noise(3_000_000)), ("b.txt", &vec![7; 500_000])]);
+    fs::write(server.path("bundle.tar"), bundle.tar()).unwrap();
+    fs::write(server.path("manifest.json"), serde_json::to_vec(&bundle.manifest).unwrap()).unwrap();
+    fs::write(
+        server.path("client.pem"),
+        format!("{}{}", server.certificates.client.certificate, server.certificates.client.key),
+    )
+    .unwrap();
+    let run = |program: &str, arguments: &[&str]| {
+        let output =
+            std::process::Command::new(program).args(arguments).current_dir(server.temporary.path()).output().unwrap();
+        assert!(output.status.success(), "{program}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run("gzip", &["-k", "bundle.tar"]);
+    let url = |path: &str| format!("https://127.0.0.1:{}{path}", server.address.port());
+    let curl = |arguments: &[&str]| {
+        let common = ["-sS", "--fail-with-body", "--noproxy", "*", "--cacert", "tls/ca.crt", "--cert", "client.pem"];
+        run("curl", &[&common, arguments].concat())
+    };
+    curl(&["-T", "manifest.json", &url(SUBMISSION_PATH)]);
+    let kind = format!("content-type: {TAR_TYPE}");
+    let status = curl(&[
+        "-X",
+        "PATCH",
+        "-T",
+        "bundle.tar.gz",
+        "-H",
+        &kind,
+        "-H",
+        "content-encoding: gzip",
+        "-H",
+        "upload-offset: 0",
+        "-H",
+        "expect: 100-continue",
+        &url(BUNDLE_PATH),
+    ]);
+    assert!(status.contains("\"verified\"") && status.contains(&bundle.digest()), "{status}");
+    curl(&["-X", "POST", &url(shared::protocol::LAUNCH_PATH)]);
+    assert_eq!(server.wait().code(), 0);
 }
 
 #[tokio::test]
@@ -385,6 +431,23 @@ async fn u01_memory_stays_flat_over_a_large_upload() {
     let bundle = Bundle::of_jars(&[("a.jar", &noise(200 << 20))]);
     client.upload(&bundle).await;
     assert!(server.peak_memory() < 48 * 1024, "{} KiB", server.peak_memory());
+}
+
+#[tokio::test]
+#[ignore = "measures; run it alone and with --release"]
+async fn throughput_of_300_mb_stored() {
+    let server = Server::start();
+    let client = server.client();
+    let bundle = Bundle::of_jars(&[("a.jar", &noise(300 << 20))]);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    std::io::Write::write_all(&mut encoder, &bundle.tar()).unwrap();
+    let sent = encoder.finish().unwrap();
+    client.put(&bundle.manifest).await.unwrap();
+    let started = std::time::Instant::now();
+    client.patch(0, sent).await.unwrap();
+    let seconds = started.elapsed().as_secs_f64();
+    println!("{:.0} MB/s, peak {} KiB", f64::from(300 << 20) / 1e6 / seconds, server.peak_memory());
+    println!("cpu: {}", fs::read_to_string(format!("/proc/{}/stat", server.pid())).unwrap());
 }
 
 proptest! {

@@ -15,14 +15,15 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Captures all TCP on every interface but loopback, whole packets. Needs root and tcpdump.
-    pub async fn start() -> Self {
+    /// Captures TCP on `ports`, on every interface, whole packets. Needs root and tcpdump.
+    pub async fn start(ports: &[u16]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("packets.pcap");
         let mut tcpdump = Command::new("tcpdump")
             .args(["--interface", "any", "--immediate-mode", "--packet-buffered", "-Z", "root", "-w"])
             .arg(&file)
-            .args(["--buffer-size", "65536", "tcp and not net 127.0.0.0/8"])
+            .args(["--buffer-size", "65536"])
+            .arg(ports.iter().map(|port| format!("tcp port {port}")).collect::<Vec<_>>().join(" or "))
             .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()

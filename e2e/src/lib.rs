@@ -19,3 +19,11 @@ pub mod environment;
 pub mod faulty_proxy;
 pub mod jobs;
 pub mod namespace;
+
+/// A port of Kubernetes' default range for node ports, above those that it prefers for static use.
+#[must_use]
+pub fn random_node_port() -> u16 {
+    let mut bytes = [0; 2];
+    getrandom::fill(&mut bytes).expect("random bytes");
+    30_100 + u16::from_be_bytes(bytes) % 2_600
+}

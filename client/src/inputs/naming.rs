@@ -81,6 +81,8 @@ struct Naming {
     names: HashMap<String, (Source, String)>,
     /// Members by file and name.
     by_file: HashMap<(u64, u64), Vec<usize>>,
+    /// The number that the next jar or archive of a base name gets.
+    numbers: HashMap<String, u32>,
     /// What Spark is told of already.
     listed: HashSet<PlacedInput>,
 }
@@ -186,12 +188,21 @@ impl Naming {
     }
 
     /// `base`, made safe, or `stem-2.ext`, `stem-3.ext`, … where it is taken.
-    fn free_name(&self, base: &str) -> String {
+    fn free_name(&mut self, base: &str) -> String {
         let base = spark_uri::safe_name(base);
-        let (stem, extension) = base.split_at(base.rfind('.').filter(|dot| *dot > 0).unwrap_or(base.len()));
-        let numbered = (2..).map(|n| shorten(stem, &format!("-{n}{extension}")));
-        let mut names = std::iter::once(shorten(stem, extension)).chain(numbered);
-        names.find(|name| !self.names.contains_key(name)).unwrap_or(base)
+        // What is longer is no extension; were it kept whole, a number might not fit beside it.
+        let is_extension = |dot: &usize| *dot > 0 && base.len() - dot <= 32;
+        let (stem, extension) = base.split_at(base.rfind('.').filter(is_extension).unwrap_or(base.len()));
+        // Where the last search ended: ten thousand jars of one name must not each begin at 2.
+        let number = self.numbers.entry(base.clone()).or_insert(1);
+        loop {
+            let ending = if *number == 1 { extension.to_owned() } else { format!("-{number}{extension}") };
+            let name = shorten(stem, &ending);
+            *number += 1;
+            if !self.names.contains_key(&name) {
+                return name;
+            }
+        }
     }
 }
 
@@ -209,10 +220,11 @@ fn check(candidate: &Candidate, name: &str) -> Result<(), SubmitError> {
         SubmitError::new(ErrorCode::InputUnreadable, what).hint(rename_hint(candidate.kind))
     };
     check_name(name).map_err(|error| refuse(error.to_string()))?;
-    if candidate.kind == MemberKind::App {
-        return Ok(());
-    }
-    spark_uri::check_list_name(name).map_err(|reason| refuse(reason.to_owned()))
+    let is_kept = match candidate.kind {
+        MemberKind::App => spark_uri::check_main_name(name),
+        _ => spark_uri::check_list_name(name),
+    };
+    is_kept.map_err(|reason| refuse(reason.to_owned()))
 }
 
 fn rename_hint(kind: MemberKind) -> &'static str {

@@ -200,6 +200,13 @@ fn f10_names_at_the_edges_arrive_as_they_are_or_are_refused() {
         }
         accepted(&directory, &[(Jar, &format!("@/{name}"))]);
     }
+    for name in ["a[1].x", "a:b", "a*"] {
+        let directory = files(&[name]);
+        assert_eq!(accepted(&directory, &[(App, &format!("@/{name}"))]).members[0].member.name, name);
+        assert_eq!(problems(&directory, &[(Plain, &format!("@/{name}"))])[0].0.exit_status(), 66, "{name:?}");
+        accepted(&directory, &[(Plain, &format!("@/{name}#ok"))]);
+        accepted(&directory, &[(Jar, &format!("@/{name}"))]);
+    }
     for name in ["new\nline", "back\\slash"] {
         let directory = files(&[name]);
         assert_eq!(problems(&directory, &[(Plain, &format!("@/{name}"))])[0].0.exit_status(), 66, "{name:?}");
@@ -220,10 +227,21 @@ fn f10_a_name_that_is_not_utf8_is_refused() {
 
 #[test]
 fn f05_long_jar_names_stay_within_the_limit_when_numbered() {
-    let name = "π".repeat(125) + ".jar";
-    let directory = files(&[&format!("a/{name}"), &format!("b/{name}")]);
-    let inputs = accepted(&directory, &[(Jar, &format!("@/a/{name},@/b/{name}"))]);
-    assert!(inputs.members[1].member.name.ends_with("-2.jar"));
+    for name in ["π".repeat(125) + ".jar", "a.".to_owned() + &"b".repeat(253), "c".repeat(255)] {
+        let directory = files(&[&format!("a/{name}"), &format!("b/{name}")]);
+        let inputs = accepted(&directory, &[(Jar, &format!("@/a/{name},@/b/{name}"))]);
+        assert!(inputs.members[1].member.name.contains("-2"), "{name}");
+    }
+}
+
+#[test]
+fn f05_a_thousand_jars_of_one_name_are_a_matter_of_moments() {
+    let names: Vec<_> = (0..1000).map(|n| format!("{n:04}/dep.jar")).collect();
+    let directory = files(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let begin = std::time::Instant::now();
+    let inputs = accepted(&directory, &[(Jar, "@/*/dep.jar")]);
+    assert_eq!(inputs.members[999].member.name, "dep-1000.jar");
+    assert!(begin.elapsed() < std::time::Duration::from_secs(5), "{:?}", begin.elapsed());
 }
 
 #[test]

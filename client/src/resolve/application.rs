@@ -22,7 +22,7 @@ pub(super) fn resolve(arguments: &SubmitArguments, reader: &mut Reader<'_>) -> A
     // Only a stand-in: its problem is among the findings already.
     let resource = resource.unwrap_or_else(stand_in);
     let language = language(&resource);
-    let main_class = main_class(arguments.class.as_deref(), language, reader);
+    let main_class = main_class(arguments.class.as_deref(), &resource, reader);
     Application {
         name: name(main_class.as_deref(), &resource, reader),
         language,
@@ -68,20 +68,22 @@ fn language(resource: &InputReference) -> Language {
     }
 }
 
-fn main_class(class: Option<&str>, language: Language, reader: &mut Reader<'_>) -> Option<String> {
-    match (class, language) {
-        (Some(class), Language::Jvm) if !class.trim().is_empty() => Some(class.to_owned()),
+/// None for a jar on this machine that is to name its class itself: it is read when the inputs are inspected.
+fn main_class(class: Option<&str>, resource: &InputReference, reader: &mut Reader<'_>) -> Option<String> {
+    let is_here = matches!(resource.place, InputPlace::Here(_));
+    match (class, language(resource)) {
+        (Some(class), Language::Jvm) if !class.trim().is_empty() => return Some(class.to_owned()),
+        (None, Language::Jvm) if is_here => {}
         (_, Language::Jvm) => {
-            let problem = SubmitError::new(ErrorCode::Usage, "no main class: a jar needs --class");
-            reader.findings.problem(problem.hint("the manifest of the jar is not read by this version"));
-            None
+            let problem = SubmitError::new(ErrorCode::Usage, "no main class: what runs is not a jar on this machine");
+            reader.findings.problem(problem.hint("name it: --class CLASS"));
         }
         (Some(_), Language::Python | Language::R) => {
             reader.findings.warn("--class is ignored: the main resource is a script");
-            None
         }
-        (None, Language::Python | Language::R) => None,
+        (None, Language::Python | Language::R) => {}
     }
+    None
 }
 
 /// Upstream's order: what was given, the class, the resource's file name.

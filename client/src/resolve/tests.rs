@@ -257,8 +257,10 @@ fn scripts_need_no_class_and_more_overhead() {
         assert_eq!((settings.application.language, settings.application.main_class), (language, None));
         assert_eq!(settings.driver.memory_overhead, Memory::from_mib(1638));
     }
-    let (_, findings) = resolve_in(&Environment::default(), &["-c", image, "a.jar"]);
-    assert!(findings.problems[0].to_string().contains("--class"));
+    for words in [&["-c", image, "local:///a.jar"][..], &["-c", image, "--class", " ", "a.jar"]] {
+        let (_, findings) = resolve_in(&Environment::default(), words);
+        assert!(findings.problems[0].hints()[0].contains("--class"), "{findings:?}");
+    }
     let (settings, findings) = resolve_in(&Environment::default(), &["-c", image, "--class", "M", "spark-internal"]);
     assert!(findings.problems.is_empty());
     assert_eq!(settings.application.resource.place, InputPlace::Elsewhere(NO_RESOURCE.into()));
@@ -409,7 +411,7 @@ fn r03_door_addresses_are_names_or_addresses() {
 
 #[test]
 fn a_missing_image_is_said_once() {
-    let (_, findings) = resolve_in(&Environment::default(), &["--class", "M", "a.jar"]);
+    let (_, findings) = resolve_in(&Environment::default(), &["a.jar"]);
     assert_eq!(findings.problems.len(), 1);
     assert!(findings.problems[0].hints()[0].contains("spark.kubernetes.container.image=IMAGE"));
 }
@@ -434,7 +436,7 @@ fn f11_all_problems_come_together() {
     let (_, findings) = resolve_in(&Environment::default(), &words);
     let codes: Vec<_> = findings.problems.iter().map(Failure::code).collect();
     let codes: Vec<_> = codes.iter().map(|code| code.as_str().trim_start_matches("E_")).collect();
-    assert_eq!(codes.join(" "), "PROPERTIES CONF_KEY USAGE USAGE MASTER CONF_VALUE USAGE SCHEME");
+    assert_eq!(codes.join(" "), "PROPERTIES CONF_KEY USAGE MASTER CONF_VALUE USAGE SCHEME");
 }
 
 #[test]

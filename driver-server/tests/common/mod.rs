@@ -1,5 +1,6 @@
 //! The real binary as a child process, with certificates of its own, and clients for it. Every wait has a deadline.
 #![allow(dead_code, reason = "each test program uses its own part")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed helper fails its test")]
 
 pub(crate) mod bundle;
 pub(crate) mod certificates;
@@ -27,13 +28,14 @@ use certificates::Certificates;
 /// No wait of a test is longer, unless it says so.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
-/// What the driver prints about itself: all that it could have inherited.
+/// What the driver prints about itself: all that it could have inherited. The signals are those of `grep`, which has them
+/// from the shell: the shell itself blocks all of them for the moment in which it starts something.
 const ENTRY_POINT: &str = r#"#!/bin/sh
 printf 'argc=%s\n' "$#"
 for argument in "$@"; do printf 'arg=[%s]\n' "$argument"; done
 printf 'cwd=%s\n' "$(pwd -P)"
 printf 'umask=%s\n' "$(umask)"
-grep -E '^Sig(Blk|Ign|Cgt)' /proc/$$/status
+grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status
 ls -l /proc/$$/fd | sed -n 's/.* \([0-9]*\) -> \(.*\)/fd=\1 \2/p'
 printf 'environment=%s\n' "$(tr '\0' '\n' </proc/$$/environ | cut -d= -f1 | sort | tr '\n' ' ')"
 if [ -f run.sh ]; then . ./run.sh; fi

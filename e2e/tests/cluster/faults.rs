@@ -31,7 +31,7 @@ fn payload(namespace: &TestNamespace, jobs: &Jobs) -> Airlock {
 
 /// The same through a proxy with faults. The node port is chosen here, so that the proxy knows it.
 async fn through_proxy(namespace: &TestNamespace, jobs: &Jobs, faults: Vec<Fault>) -> (Airlock, FaultyProxy) {
-    let port = 30_100 + u16::from_be_bytes(random()) % 2_600;
+    let port = e2e::random_node_port();
     let proxy = FaultyProxy::start(SocketAddr::new(node_address(namespace).await, port), faults).await;
     let submit = payload(namespace, jobs)
         .conf("spark.airlock.door.nodePort", &port.to_string())
@@ -153,7 +153,7 @@ fn c04_a_second_submit_with_the_same_pod_name_is_refused_and_harms_nothing() {
         let (first, proxy) = through_proxy(&namespace, &jobs, vec![Fault::Stall(PAYLOAD as u64 / 2)]).await;
         let first = first.conf(name, "the-driver").conf("spark.airlock.timeout.idle", "20s").spawn();
         proxy.stalled().await;
-        let second = payload(&namespace, &jobs).conf(name, "the-driver").run().await;
+        let second = payload(&namespace, &Jobs::new()).conf(name, "the-driver").run().await;
         let _ = second.expect_status(73).expect_stderr("E_NAME_TAKEN").expect_stderr("the-driver");
         let _ = finish(first).await.expect_status(0);
         namespace.assert_nothing_left().await;

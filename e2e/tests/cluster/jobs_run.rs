@@ -11,10 +11,15 @@ use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{Api, ListParams};
 use sha2::{Digest, Sha256};
 
+use shared::driver_contract::UPLOAD_PORT;
+
 use crate::cluster_test;
 
 /// Arguments that anything between here and the JVM could spoil.
 const AWKWARD: [&str; 7] = ["--help", "two words", "it's \"quoted\"", "π ✓", "", "a,b", "$(touch /tmp/pwned) *"];
+
+/// The local inputs of the probe.
+const INPUTS: [&str; 4] = ["probe.jar", "greeter.jar", "data.txt", "packed.tgz"];
 
 fn probe(namespace: &TestNamespace, jobs: &Jobs, end: &str) -> Airlock {
     Airlock::submit(namespace)
@@ -34,8 +39,10 @@ fn probe(namespace: &TestNamespace, jobs: &Jobs, end: &str) -> Airlock {
 fn a_jar_runs_with_jars_files_archives_and_awkward_arguments() {
     cluster_test(with_namespace(|namespace| async move {
         let jobs = Jobs::new().with_probe_jars();
-        let capture = Capture::start().await;
-        let run = probe(&namespace, &jobs, "return").run().await.expect_status(0);
+        let port = e2e::random_node_port();
+        let capture = Capture::start(&[port, UPLOAD_PORT]).await;
+        let submit = probe(&namespace, &jobs, "return").conf("spark.airlock.door.nodePort", &port.to_string());
+        let run = submit.run().await.expect_status(0);
         let packets = capture.stop().await;
         let log = namespace.driver_log().await;
 
@@ -48,7 +55,7 @@ fn a_jar_runs_with_jars_files_archives_and_awkward_arguments() {
         assert_fact(&log, &format!("driver archive [{INNER}]"));
         assert_fact(&log, &format!("hello executor [{DATA}] [{INNER}]"));
         assert_fact(&log, "staging false");
-        for input in ["probe.jar", "greeter.jar", "data.txt", "packed.tgz"] {
+        for input in INPUTS {
             let bytes = std::fs::read(jobs.path(input)).unwrap();
             let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
             assert_fact(&log, &format!("digest {digest} {input}"));
@@ -56,7 +63,7 @@ fn a_jar_runs_with_jars_files_archives_and_awkward_arguments() {
         assert_upstream_lines(&run);
         namespace.assert_nothing_left().await;
         assert_pod_and_headless_service(&namespace).await;
-        assert_port_is_closed(&namespace, &run).await;
+        assert_port_is_closed(&namespace, port).await;
         assert_nothing_readable(&packets, &jobs);
     }));
 }
@@ -116,17 +123,19 @@ fn assert_upstream_lines(run: &Run) {
 }
 
 async fn assert_pod_and_headless_service(namespace: &TestNamespace) {
-    let pod = namespace.driver().await.expect("the driver pod stays, as upstream's does");
-    assert_eq!(pod.status.and_then(|status| status.phase).as_deref(), Some("Succeeded"));
+    eventually("the driver pod, which stays as upstream's does, to be Succeeded", || async {
+        let status = namespace.driver().await?.status?;
+        (status.phase.as_deref() == Some("Succeeded")).then_some(())
+    })
+    .await;
     for service in namespace.list::<Service>().await {
         let spec = service.spec.expect("Services have a spec");
         assert_eq!(spec.cluster_ip.as_deref(), Some("None"), "only a headless Service may be left");
     }
 }
 
-/// The port that submit said it opened refuses connections on every node.
-async fn assert_port_is_closed(namespace: &TestNamespace, run: &Run) {
-    let port = opened_port(run);
+/// The door's port refuses connections on every node.
+async fn assert_port_is_closed(namespace: &TestNamespace, port: u16) {
     let nodes = Api::<Node>::all(namespace.client.clone()).list(&ListParams::default()).await.unwrap();
     for node in nodes {
         let addresses = node.status.and_then(|status| status.addresses).unwrap_or_default();
@@ -139,17 +148,11 @@ async fn assert_port_is_closed(namespace: &TestNamespace, run: &Run) {
     }
 }
 
-/// From the line `port N open`.
-fn opened_port(run: &Run) -> u16 {
-    let mut lines = run.stderr.lines();
-    let port = lines.find_map(|line| line.strip_prefix("port ")?.strip_suffix(" open")?.parse().ok());
-    port.unwrap_or_else(|| panic!("no port named in\n{}", run.stderr))
-}
-
 /// Nothing of the inputs is on the wire in clear: no name, and no run of their bytes.
 fn assert_nothing_readable(packets: &[u8], jobs: &Jobs) {
-    assert!(packets.len() > 100_000, "the capture saw only {} bytes", packets.len());
-    for name in ["probe.jar", "greeter.jar", "data.txt", "packed.tgz", "SHA256SUMS", "application/x-tar"] {
+    let sent: u64 = INPUTS.iter().map(|name| jobs.path(name).metadata().unwrap().len()).sum();
+    assert!(packets.len() as u64 > sent, "the capture saw only {} bytes of {sent}", packets.len());
+    for name in INPUTS.into_iter().chain(["SHA256SUMS", "application/x-tar", "airlock.Probe"]) {
         assert!(!contains(packets, name.as_bytes()), "{name} is readable on the wire");
     }
     let jar = std::fs::read(jobs.path("probe.jar")).unwrap();
