@@ -4,22 +4,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Method;
 use shared::bundle::BundleLayout;
 use shared::error_code::ErrorCode;
 use shared::manifest::Manifest;
-use shared::protocol::{SubmissionState, SubmissionStatus};
+use shared::protocol::{SUBMISSION_PATH, SubmissionState, SubmissionStatus};
 use time::OffsetDateTime;
 
 use crate::bundle_source::BundleSource;
 use crate::certificates::{self, ClientCredentials};
-use crate::dial::Connection;
+use crate::dial::{Connection, DialError, RequestError, answer};
 use crate::driver_objects::ServerCertificates;
 use crate::error::SubmitError;
 use crate::inspected_input::InspectedInput;
 use crate::progress::Progress;
 use crate::reach::Dialer;
 use crate::settings::{Candidate, Deadlines};
-use crate::transfer::{LaunchAnswer, Transfer};
+use crate::transfer::{LaunchAnswer, Silence, Transfer};
 use crate::upload::{self, Upload, UploadEvent};
 
 /// How long the server is looked for after a lost answer to the launch: by then it has closed its port for good.
@@ -103,9 +104,17 @@ impl Transfer for BundleTransfer {
         }
     }
 
-    async fn state(&self, reached: &mut Reached) -> Result<SubmissionState, SubmitError> {
-        let (connection, status) = reached.dialer.reach(LOST_ANSWER).await?;
-        reached.connection = connection;
-        Ok(status.state)
+    async fn state(&self, reached: &mut Reached) -> Result<SubmissionState, Silence> {
+        if let Ok((connection, status)) = reached.dialer.reach(LOST_ANSWER).await {
+            reached.connection = connection;
+            return Ok(status.state);
+        }
+        // The address that led to the server a moment ago: refused there means that the server closed its port.
+        let request = reached.connection.request(Method::GET, SUBMISSION_PATH).timeout(LOST_ANSWER);
+        match answer(request.send().await).await {
+            Ok(status) => Ok(status.state),
+            Err(RequestError::NoAnswer(DialError::Refused)) => Err(Silence::Closed),
+            Err(_) => Err(Silence::NoAnswer),
+        }
     }
 }

@@ -85,7 +85,7 @@ impl<'a> Created<'a> {
         let made = self.cluster.create(object).await?;
         let uid = made.uid();
         self.with(|entries| {
-            entries.iter_mut().filter(|entry| entry.kind == kind).for_each(|it| it.uid.clone_from(&uid))
+            entries.iter_mut().filter(|entry| entry.kind == kind).for_each(|it| it.uid.clone_from(&uid));
         });
         Ok(made)
     }

@@ -13,7 +13,7 @@ use crate::cluster::Cluster;
 use crate::driver_watch::{DriverPod, ended_early};
 use crate::error::SubmitError;
 use crate::pod_state::{PodState, pod_state};
-use crate::transfer::{LaunchAnswer, Transfer};
+use crate::transfer::{LaunchAnswer, Silence, Transfer};
 
 /// Between two looks.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
@@ -44,13 +44,13 @@ pub async fn settle<T: Transfer>(
             LaunchAnswer::Refused(error) => return Launched::No(error),
             LaunchAnswer::Lost(error) => error,
         };
-        // The server closes its listener when it launches, so silence alone says nothing: the pod is asked as well.
+        // The server closes its port when it launches and when it ends: the pod tells which.
         match transfer.state(connection).await {
             Ok(SubmissionState::Launched) => return Launched::Yes,
             Ok(SubmissionState::Waiting | SubmissionState::Receiving) => return Launched::No(upload_lost(driver)),
             Ok(SubmissionState::Verified) => {}
-            Err(_) => {
-                if let Some(settled) = ask_the_pod(cluster, driver).await {
+            Err(silence) => {
+                if let Some(settled) = ask_the_pod(cluster, driver, silence).await {
                     return settled;
                 }
             }
@@ -62,8 +62,9 @@ pub async fn settle<T: Transfer>(
     }
 }
 
-/// What the pod says; nothing while its container runs, as that may be the server or the driver.
-async fn ask_the_pod(cluster: &Cluster, driver: &DriverPod) -> Option<Launched> {
+/// What the pod says, read after the server was found silent. A container that runs behind a closed port has launched;
+/// behind a way that may be broken it may be either.
+async fn ask_the_pod(cluster: &Cluster, driver: &DriverPod, silence: Silence) -> Option<Launched> {
     let pod = cluster.find::<Pod>(&driver.name).await.ok()?;
     let Some(pod) = pod.filter(|pod| pod.uid().as_deref() == Some(&driver.uid)) else {
         let text = format!("pod {} is gone, and whether it was launched is not known", driver.name);
@@ -74,6 +75,7 @@ async fn ask_the_pod(cluster: &Cluster, driver: &DriverPod) -> Option<Launched> 
             Some(Launched::No(ended_early(&driver.name, &ended)))
         }
         PodState::Ended(_) => Some(Launched::Yes),
+        PodState::Running if silence == Silence::Closed => Some(Launched::Yes),
         _ => None,
     }
 }

@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod compress;
 pub mod dial;
 pub mod door;
+pub mod driver_log;
 pub mod driver_objects;
 pub mod driver_pod;
 pub mod driver_watch;

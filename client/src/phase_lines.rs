@@ -195,7 +195,7 @@ mod tests {
         let selector = block.split_once("spark-app-selector -> ").unwrap().1;
         assert_eq!(selector.split_once(", ").unwrap().0, "spark-0123");
         let end = final_statuses(&pod());
-        let codes = end.lines().filter_map(|line| line.trim_start().strip_prefix("exit code: "));
-        assert_eq!(codes.last(), Some("3"), "the last one counts, and is the driver's");
+        let mut codes = end.lines().filter_map(|line| line.trim_start().strip_prefix("exit code: "));
+        assert_eq!(codes.next_back(), Some("3"), "the last one counts, and is the driver's");
     }
 }

@@ -40,11 +40,21 @@ pub async fn preflight(
     context.ok_or_else(|| SubmitError::new(ErrorCode::Bug, "preflight found nothing and no pod").into())
 }
 
-/// The rights first; what they explain is not said again by a dry run.
+/// The rights first; what they explain is not said again by a dry run. A server that cannot be reached at all, or does not
+/// know us, fails every question in the same way: that is one problem.
 fn one_list(rights: Option<SubmitError>, dry_runs: Vec<SubmitError>) -> Vec<SubmitError> {
     let explained = rights.as_ref().is_some_and(|error| error.code() == ErrorCode::Rights);
     let rest = dry_runs.into_iter().filter(|error| !explained || error.code() != ErrorCode::Rights);
-    rights.into_iter().chain(rest).collect()
+    let mut list: Vec<_> = rights.into_iter().chain(rest).collect();
+    match list.iter().position(|error| no_access(error.code())) {
+        Some(index) => vec![list.swap_remove(index)],
+        None => list,
+    }
+}
+
+const fn no_access(code: ErrorCode) -> bool {
+    use ErrorCode::{ApiBusy, ApiTimeout, ApiUnreachable, KubeAuth, TlsApiServer};
+    matches!(code, ApiBusy | ApiTimeout | ApiUnreachable | KubeAuth | TlsApiServer)
 }
 
 /// A dry run of the pod. A namespace that demands it gets a pod that never runs as root: images of Spark's own do not.

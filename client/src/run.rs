@@ -63,7 +63,12 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<Outc
         progress.say(line);
     }
 
-    let access = kube_access::connect(&settings.access).await?;
+    let access = tokio::select! {
+        access = kube_access::connect(&settings.access) => access?,
+        interrupt = interrupts.next() => {
+            return Err(SubmitError::new(interrupt.code(), "interrupted before anything was created").into());
+        }
+    };
     let namespace = namespace(settings.namespace.clone(), &access)?;
     let names = SubmissionNames::new(&settings.application.name, settings.driver.pod_name.as_ref(), &random_bytes()?);
     let launch = launch(&settings, &inputs, &names, &namespace, SystemTime::now());

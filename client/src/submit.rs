@@ -14,9 +14,10 @@ use tokio::time::timeout;
 use crate::cleanup::{Created, Kind, Leftover};
 use crate::cluster::Cluster;
 use crate::door;
+use crate::driver_log::DriverLog;
 use crate::driver_objects::{door_service, headless_service, owned_by, owner_patch, tls_secret};
 use crate::driver_pod::{PodContext, driver_pod};
-use crate::driver_watch::{DriverPod, await_server, until_ended};
+use crate::driver_watch::{DriverPod, await_server, ended_early, until_ended};
 use crate::error::{Problems, SubmitError};
 use crate::follow::follow;
 use crate::interrupt::{Interrupt, Interrupts};
@@ -76,7 +77,7 @@ impl<T: Transfer> Submission<'_, T> {
         let uploaded = tokio::select! {
             biased;
             interrupt = interrupts.next() => Err(interrupted(*pressed.insert(interrupt)).into()),
-            uploaded = self.up_to_upload(&created) => uploaded,
+            uploaded = Box::pin(self.up_to_upload(&created)) => uploaded,
         };
         let mut uploaded = match uploaded {
             Ok(uploaded) => uploaded,
@@ -228,12 +229,21 @@ impl<T: Transfer> Submission<'_, T> {
             self.progress.say(phase_lines::deployed(&application));
             return Ok(Outcome::Deployed);
         }
-        tokio::select! {
-            ended = follow(self.cluster, driver, &application, &self.settings.follow, self.progress) => {
-                Ok(Outcome::Ended(ended?))
-            }
-            interrupt = interrupts.next() => Err(self.left_alone(interrupt).into()),
+        let mut log = DriverLog::new(self.cluster, &driver.name, std::io::stdout());
+        let shown = async { if self.settings.follow.logs { log.follow().await } else { std::future::pending().await } };
+        let ended = tokio::select! {
+            ended = follow(self.cluster, driver, &application, &self.settings.follow, self.progress) => ended?,
+            () = shown => return Err(SubmitError::new(ErrorCode::Bug, "the driver's log cannot end").into()),
+            interrupt = interrupts.next() => return Err(self.left_alone(interrupt).into()),
+        };
+        if self.settings.follow.logs {
+            log.finish().await;
         }
+        // The launch was decided and the entry point could not be executed: the server's last words say why.
+        if ended.stated_failure().is_some() {
+            return Err(ended_early(&driver.name, &ended).into());
+        }
+        Ok(Outcome::Ended(ended))
     }
 
     /// Takes everything away before the launch.
@@ -248,7 +258,9 @@ impl<T: Transfer> Submission<'_, T> {
         match self.finish_anyway(interrupts, pressed, removing).await {
             Some(left) => self.say_left(left),
             None => {
-                created.remaining().iter().for_each(|what| self.progress.say(format!("may still be there: {what}")))
+                for what in created.remaining() {
+                    self.progress.say(format!("may still be there: {what}"));
+                }
             }
         }
         error

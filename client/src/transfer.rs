@@ -22,6 +22,15 @@ pub enum LaunchAnswer {
     Lost(SubmitError),
 }
 
+/// Why the driver server does not say how far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Silence {
+    /// Its port is closed. It closes it when it launches, and when it ends.
+    Closed,
+    /// Nothing came back, which may be the way's fault.
+    NoAnswer,
+}
+
 /// The part of a submission between "server up" and "launched".
 pub trait Transfer {
     /// What the client proves itself with.
@@ -60,6 +69,6 @@ pub trait Transfer {
     /// Asks for the launch, once; asking again is safe.
     fn launch(&self, connection: &mut Self::Connection) -> impl Future<Output = LaunchAnswer>;
 
-    /// How far the server is. An error means that no server answers.
-    fn state(&self, connection: &mut Self::Connection) -> impl Future<Output = Result<SubmissionState, SubmitError>>;
+    /// How far the server is.
+    fn state(&self, connection: &mut Self::Connection) -> impl Future<Output = Result<SubmissionState, Silence>>;
 }

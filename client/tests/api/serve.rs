@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::faults::{Fault, Rule};
 use super::objects::{Objects, merge, status};
@@ -35,7 +35,6 @@ pub(crate) struct Call {
     pub(crate) name: String,
     pub(crate) dry_run: bool,
     pub(crate) body: Value,
-    pub(crate) at: Instant,
 }
 
 #[derive(Default)]
@@ -48,6 +47,8 @@ pub(crate) struct Inner {
     rules: Option<Value>,
     nodes: Vec<Value>,
     events: Vec<Value>,
+    /// Lines of the driver's log, each with its time.
+    log: Vec<String>,
     /// The call, counted from 1, that is carried out and never answered.
     last_call: Option<usize>,
 }
@@ -115,6 +116,10 @@ impl ApiServer {
 
     pub(crate) fn events(&self, events: Vec<Value>) {
         self.shared.inner.lock().unwrap().events = events;
+    }
+
+    pub(crate) fn log(&self, lines: Vec<String>) {
+        self.shared.inner.lock().unwrap().log = lines;
     }
 
     /// The `number`th call is carried out and never answered; [`Self::stopped`] tells when.
@@ -226,6 +231,12 @@ async fn handle(shared: Shared, request: Request<Incoming>) -> io::Result<Respon
         }
         _ => {}
     }
+    if call.verb == "log" {
+        let since = query.get("sinceTime").map(|text| text.replace("%3A", ":")).unwrap_or_default();
+        let log = shared.inner.lock().unwrap().log.clone();
+        let lines = log.into_iter().filter(|line| line[..19] >= since[..since.len().min(19)]).collect();
+        return Ok(Response::new(watches::log(lines, fault.is_some())));
+    }
     if call.verb == "watch" {
         let version = query.get("resourceVersion").and_then(|text| text.parse().ok()).unwrap_or(0);
         let body = watches::body(shared, call.resource, call.name, version, fault.as_ref());
@@ -295,6 +306,7 @@ fn read_call(method: &str, path: &str, query: &HashMap<String, String>, body: &[
     let field = query.get("fieldSelector").and_then(|field| field.strip_prefix("metadata.name=").map(str::to_owned));
     let verb = match (method, &named) {
         ("GET", _) if query.contains_key("watch") => "watch",
+        ("GET", Some(_)) if rest.get(2) == Some(&"log") => "log",
         ("GET", Some(_)) => "get",
         ("GET", None) => "list",
         ("POST", _) => "create",
@@ -302,7 +314,7 @@ fn read_call(method: &str, path: &str, query: &HashMap<String, String>, body: &[
         _ => "delete",
     };
     let name = named.or(field).or_else(|| body["metadata"]["name"].as_str().map(str::to_owned)).unwrap_or_default();
-    Call { verb, resource, name, dry_run: query.contains_key("dryRun"), body, at: Instant::now() }
+    Call { verb, resource, name, dry_run: query.contains_key("dryRun"), body }
 }
 
 fn query(text: &str) -> HashMap<String, String> {

@@ -8,7 +8,7 @@ use client::driver_objects::ServerCertificates;
 use client::error::SubmitError;
 use client::progress::Progress;
 use client::settings::{Candidate, Deadlines};
-use client::transfer::{LaunchAnswer, Transfer};
+use client::transfer::{LaunchAnswer, Silence, Transfer};
 use shared::error_code::ErrorCode;
 use shared::protocol::SubmissionState;
 use tokio::sync::Notify;
@@ -26,7 +26,7 @@ pub(crate) struct FakeTransfer {
     pub(crate) reach: Step,
     pub(crate) send: Step,
     pub(crate) launch: Mutex<VecDeque<Option<LaunchAnswer>>>,
-    pub(crate) state: Mutex<Option<SubmissionState>>,
+    pub(crate) state: Mutex<Result<SubmissionState, Silence>>,
     pub(crate) launches: Mutex<usize>,
     /// Told when the upload begins and when the launch is asked for.
     pub(crate) sending: Notify,
@@ -40,7 +40,7 @@ impl Default for FakeTransfer {
             reach: Step::Works,
             send: Step::Works,
             launch: Mutex::default(),
-            state: Mutex::default(),
+            state: Mutex::new(Err(Silence::NoAnswer)),
             launches: Mutex::default(),
             sending: Notify::new(),
             launching: Notify::new(),
@@ -99,8 +99,7 @@ impl Transfer for FakeTransfer {
         }
     }
 
-    async fn state(&self, (): &mut ()) -> Result<SubmissionState, SubmitError> {
-        let state = *self.state.lock().unwrap();
-        state.ok_or_else(|| SubmitError::new(ErrorCode::DriverUnreachable, "nobody answers"))
+    async fn state(&self, (): &mut ()) -> Result<SubmissionState, Silence> {
+        *self.state.lock().unwrap()
     }
 }

@@ -57,6 +57,18 @@ fn lines(events: impl Stream<Item = io::Result<Value>> + Send + 'static) -> Answ
     BodyExt::boxed_unsync(StreamBody::new(frames))
 }
 
+/// A log; `cut` in the middle of a line, well before its end.
+pub(crate) fn log(lines: Vec<String>, cut: bool) -> Answer {
+    let mut text = lines.into_iter().map(|line| line + "\n").collect::<String>();
+    let mut pieces = Vec::new();
+    if cut {
+        text.truncate(text.len() / 2 + 7);
+        pieces.push(Err(io::Error::other("cut")));
+    }
+    pieces.insert(0, Ok(Frame::data(Bytes::from(text))));
+    BodyExt::boxed_unsync(StreamBody::new(stream::iter(pieces)))
+}
+
 /// A whole body.
 pub(crate) fn whole(text: String) -> Answer {
     http_body_util::Full::new(Bytes::from(text)).map_err(|never: Infallible| match never {}).boxed_unsync()

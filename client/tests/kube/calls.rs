@@ -9,7 +9,6 @@ use client::progress::Progress;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use serde_json::json;
-use shared::report::Failure;
 
 use crate::api::{ApiServer, Fault, Rule, status};
 use crate::test_settings::{context, names, settings};

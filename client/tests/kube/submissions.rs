@@ -9,7 +9,7 @@ use client::names::SubmissionNames;
 use client::progress::Progress;
 use client::settings::Settings;
 use client::submit::{Outcome, Submission};
-use client::transfer::LaunchAnswer;
+use client::transfer::{LaunchAnswer, Silence};
 use serde_json::{Value, json};
 use shared::error_code::ErrorCode;
 use shared::protocol::SubmissionState;
@@ -205,6 +205,18 @@ async fn k07_every_refusal_of_a_dry_run_is_in_the_list() {
 }
 
 #[tokio::test]
+async fn k07_credentials_that_nobody_knows_are_one_problem() {
+    let case = Case::long().await;
+    let unknown = || Fault::Refuse(status((401, "Unauthorized", "Unauthorized")));
+    case.server.script(Rule::new("create", "selfsubjectrulesreviews", 9, unknown()));
+    case.server.script(Rule::new("create", "pods", 9, unknown()).dry());
+    case.server.script(Rule::new("create", "services", 9, unknown()).dry());
+    let problems = case.run().await.map(drop).unwrap_err();
+    assert_eq!(problems.iter().count(), 1);
+    assert_eq!(problems.code(), ErrorCode::KubeAuth);
+}
+
+#[tokio::test]
 async fn k07_a_review_that_is_refused_decides_nothing() {
     let case = Case::short().await;
     let no = status((403, "Forbidden", "selfsubjectrulesreviews is forbidden: User \"x\" cannot create resource"));
@@ -364,18 +376,23 @@ async fn x03_a_launch_whose_answer_is_lost_is_asked_about() {
     // The server says that it has launched.
     let mut told = Case::short().await;
     told.transfer = FakeTransfer::launches(vec![lost()]);
-    *told.transfer.state.lock().unwrap() = Some(SubmissionState::Launched);
+    *told.transfer.state.lock().unwrap() = Ok(SubmissionState::Launched);
     assert!(matches!(told.run().await.unwrap(), Outcome::Ended(end) if end.exit_code == 0));
     // The server has not heard of it: asked again.
     let mut unheard = Case::short().await;
     unheard.transfer = FakeTransfer::launches(vec![lost()]);
-    *unheard.transfer.state.lock().unwrap() = Some(SubmissionState::Verified);
+    *unheard.transfer.state.lock().unwrap() = Ok(SubmissionState::Verified);
     assert!(matches!(unheard.run().await.unwrap(), Outcome::Ended(end) if end.exit_code == 0));
     assert_eq!(*unheard.transfer.launches.lock().unwrap(), 2);
     // Nobody answers, and the driver has already ended with a status of its own.
     let mut ended_since = Case::new(&[(10, running()), (600, ended(7, "Error", ""))]).await;
     ended_since.transfer = FakeTransfer::launches(vec![lost(), lost()]);
     assert!(matches!(ended_since.run().await.unwrap(), Outcome::Ended(end) if end.exit_code == 7));
+    // The port is closed and the container runs on: that is the driver.
+    let mut closed = Case::short().await;
+    closed.transfer = FakeTransfer::launches(vec![lost()]);
+    *closed.transfer.state.lock().unwrap() = Err(Silence::Closed);
+    assert!(matches!(closed.run().await.unwrap(), Outcome::Ended(end) if end.exit_code == 0));
     // Nobody answers, and the server had refused.
     let refused = ended(69, "Error", "airlock-driver: E_LAUNCH: cannot execute");
     let mut failed = Case::new(&[(10, running()), (600, refused)]).await;
@@ -385,12 +402,19 @@ async fn x03_a_launch_whose_answer_is_lost_is_asked_about() {
 }
 
 #[tokio::test]
+async fn x01_an_entry_point_that_cannot_be_executed_is_our_failure() {
+    let message = "airlock-driver: E_LAUNCH: cannot execute /opt/entrypoint.sh";
+    let case = Case::new(&[(10, running()), (400, ended(69, "Error", message))]).await;
+    assert_eq!(case.fails().await, "E_LAUNCH");
+}
+
+#[tokio::test]
 async fn x03_interrupts_while_launching() {
     let lost = || Some(LaunchAnswer::Lost(SubmitError::new(ErrorCode::DriverUnreachable, "scripted")));
     // One: the launch is finished first.
     let mut once = Case::long().await;
     once.transfer = FakeTransfer::launches(vec![lost()]);
-    *once.transfer.state.lock().unwrap() = Some(SubmissionState::Verified);
+    *once.transfer.state.lock().unwrap() = Ok(SubmissionState::Verified);
     let pressing = async {
         once.transfer.launching.notified().await;
         once.interrupt.send(Interrupt::Int).await.unwrap();

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use client::cluster::Cluster;
+use client::driver_log::DriverLog;
 use client::driver_pod::driver_pod;
 use client::driver_watch::{DriverPod, await_server};
 use client::error::SubmitError;
@@ -13,7 +14,6 @@ use client::progress::Progress;
 use client::settings::{Deadlines, FollowSettings};
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use shared::report::Failure;
 
 use crate::api::{ApiServer, Fault, GONE, Rule, status};
 use crate::pods::{ended, running, unschedulable, waiting};
@@ -158,7 +158,7 @@ async fn c06_each_phase_has_its_own_limit_and_is_said_once() {
     let pull = waiting("ContainerCreating");
     let life = [(20, unschedulable()), (400, pull.clone()), (400, pull), (400, running())];
     let mut watched = Watched::new(&life).await;
-    let limit = Duration::from_millis(1000);
+    let limit = Duration::from_secs(1);
     watched.deadlines = Deadlines { schedule: limit, pull: limit, start: limit, ..watched.deadlines };
     watched.start().await.unwrap();
     assert_eq!((watched.said("scheduling: 0/2 nodes"), watched.said("pulling image")), (1, 1));
@@ -223,4 +223,20 @@ async fn x01_a_pod_that_is_deleted_after_its_end_keeps_its_exit_code() {
     };
     let (end, ()) = tokio::join!(watched.end(), ending);
     assert_eq!(end.unwrap().exit_code, 5);
+}
+
+#[tokio::test]
+async fn x04_every_line_of_the_log_comes_once_however_often_the_stream_ends() {
+    let watched = Watched::new(&[(20, running())]).await;
+    // Many lines of one moment, as a busy driver writes them.
+    let line = |number: usize| format!("2026-01-01T00:00:{:02}.{:09}Z line {number}", number / 20, number / 3 * 3);
+    watched.server.log((0..600).map(line).collect());
+    watched.server.script(Rule::new("log", "pods", 4, Fault::Reset));
+    let mut shown = Vec::new();
+    let mut log = DriverLog::new(&watched.cluster, &watched.driver.name, &mut shown);
+    let _ = tokio::time::timeout(Duration::from_secs(2), log.follow()).await;
+    log.finish().await;
+    let lines: Vec<_> = std::str::from_utf8(&shown).unwrap().lines().map(str::to_owned).collect();
+    assert_eq!(lines, (0..600).map(|number| format!("line {number}")).collect::<Vec<_>>());
+    assert!(watched.server.calls().iter().filter(|call| call.verb == "log").count() > 5);
 }
