@@ -10,8 +10,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::cluster::{Cluster, Namespaced, SUBMISSION_ANNOTATION};
 use crate::error::SubmitError;
-use crate::names::SubmissionId;
 use crate::progress::Progress;
+use crate::settings::names::SubmissionId;
 
 /// Seconds that the driver server gets to say why it ends.
 const POD_GRACE: u32 = 2;

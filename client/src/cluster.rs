@@ -2,6 +2,13 @@
 //! not known is looked up by name before it is tried again, so there is never a second object. What the objects hold is
 //! known by `driver_pod` and `driver_objects`; what an answer means, by `api_error`.
 
+pub mod api_error;
+pub mod back_off;
+pub mod kube_access;
+pub mod kubeconfig;
+pub mod retry_after;
+pub mod rights;
+
 use std::fmt::Debug;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +21,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use shared::error_code::ErrorCode;
 
-use crate::api_error::{Trouble, Verdict, explain, judge};
-use crate::back_off::BackOff;
+use crate::cluster::api_error::{Trouble, Verdict, explain, judge};
+use crate::cluster::back_off::BackOff;
 use crate::error::SubmitError;
 use crate::progress::Progress;
 

@@ -1,6 +1,8 @@
 //! Step 2, inspect: opens every local input, expands patterns, and gives everything its name in the driver. All bad inputs
 //! are reported together, before anything is created. Content is not read: each file is read once, while it is sent.
 
+pub mod inspected_input;
+
 pub mod main_class;
 pub mod naming;
 pub mod pattern;
@@ -13,7 +15,7 @@ use shared::error_code::ErrorCode;
 use shared::manifest::MemberKind;
 
 use crate::error::{Findings, SubmitError};
-use crate::inspected_input::InspectedInput;
+use crate::inputs::inspected_input::InspectedInput;
 use crate::settings::{InputPlace, InputReference};
 use naming::{Candidate, Found};
 use reference::kind_word;

@@ -11,8 +11,8 @@ use shared::manifest::{Launch, MemberKind};
 
 use crate::inputs::reference::NO_RESOURCE;
 use crate::inputs::{Inputs, Placed, PlacedInput, spark_uri};
-use crate::names::{ObjectName, SubmissionNames};
-use crate::setting_keys;
+use crate::settings::names::{ObjectName, SubmissionNames};
+use crate::settings::setting_keys;
 use crate::settings::{Application, DriverPorts, Language, Settings};
 
 /// Upstream's runners, as its pods name them; `spark-submit` puts them in for a script in any case.

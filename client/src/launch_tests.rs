@@ -1,9 +1,9 @@
 //! Tests of the launch: P01, P02, P05, F01, F04–F06, and whole launches as snapshots.
 
 use super::*;
-use crate::cli::{self, Command, Parsed};
-use crate::prepare::prepare;
-use crate::resolve::Environment;
+use crate::settings::cli::{self, Command, Parsed};
+use crate::settings::prepare::prepare;
+use crate::settings::resolve::Environment;
 use proptest::prelude::*;
 use std::ffi::OsString;
 use std::time::Duration;

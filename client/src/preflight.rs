@@ -8,12 +8,12 @@ use k8s_openapi::api::authorization::v1::{
 use shared::error_code::ErrorCode;
 
 use crate::cluster::Cluster;
-use crate::driver_objects::{door_service, headless_service};
-use crate::driver_pod::{PodContext, driver_pod};
+use crate::cluster::rights;
 use crate::error::{Problems, SubmitError};
-use crate::names::SubmissionNames;
-use crate::rights;
+use crate::objects::driver_objects::{door_service, headless_service};
+use crate::objects::driver_pod::{PodContext, driver_pod};
 use crate::settings::Settings;
+use crate::settings::names::SubmissionNames;
 
 /// Asks, and returns `context` as the namespace wants it. `who` is named where the cluster does not say who we are.
 pub async fn preflight(

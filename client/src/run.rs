@@ -8,18 +8,18 @@ use std::time::SystemTime;
 use shared::error_code::ErrorCode;
 use shared::manifest::Manifest;
 
-use crate::bundle_transfer::BundleTransfer;
-use crate::cli::{self, Command, Parsed, SubmitArguments};
 use crate::cluster::Cluster;
+use crate::cluster::kube_access::{self, Access};
 use crate::error::{Problems, SubmitError};
 use crate::interrupt::Interrupts;
-use crate::kube_access::{self, Access};
 use crate::launch::launch;
-use crate::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
-use crate::prepare::{Prepared, prepare};
 use crate::progress::Progress;
-use crate::resolve::Environment;
+use crate::settings::cli::{self, Command, Parsed, SubmitArguments};
+use crate::settings::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
+use crate::settings::prepare::{Prepared, prepare};
+use crate::settings::resolve::Environment;
 use crate::submit::{Outcome, Submission};
+use crate::upload::bundle_transfer::BundleTransfer;
 
 /// Name of the process in what it prints.
 const PROGRAM: &str = "airlock";

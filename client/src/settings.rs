@@ -1,6 +1,18 @@
 //! Checked settings: what flags, `--conf`, properties file and defaults mean together. Whoever holds a [`Settings`] need
 //! check nothing again. No file is opened and no cluster is asked here; local inputs are opened by `inputs`.
 
+pub mod cli;
+pub mod duration;
+pub mod kubernetes_syntax;
+pub mod master;
+pub mod memory;
+pub mod names;
+pub mod prepare;
+pub mod redaction;
+pub mod resolve;
+pub mod setting_keys;
+pub mod spark_conf;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,8 +20,8 @@ use std::time::Duration;
 
 use shared::manifest::MemberKind;
 
-use crate::memory::Memory;
-use crate::names::ObjectName;
+use crate::settings::memory::Memory;
+use crate::settings::names::ObjectName;
 
 /// Everything that one submission does.
 #[derive(Clone, Debug)]

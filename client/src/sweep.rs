@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::api::ListParams;
 
 use crate::cluster::Cluster;
-use crate::driver_pod::{LEASE_ANNOTATION, MANAGED_BY_LABEL};
+use crate::objects::driver_pod::{LEASE_ANNOTATION, MANAGED_BY_LABEL};
 use crate::progress::Progress;
 
 /// How far two clocks may differ: a live submission must never look expired.
@@ -38,7 +38,7 @@ fn expired_doors(services: &[Service], now: Timestamp) -> impl Iterator<Item = &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver_objects::{door_service, headless_service};
+    use crate::objects::driver_objects::{door_service, headless_service};
     use crate::test_settings::{context, names, settings};
 
     #[test]

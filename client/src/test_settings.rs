@@ -5,9 +5,9 @@ use std::time::Duration;
 use shared::driver_contract as contract;
 use shared::manifest::MemberKind;
 
-use client::driver_pod::PodContext;
-use client::memory::Memory;
-use client::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
+use client::objects::driver_pod::PodContext;
+use client::settings::memory::Memory;
+use client::settings::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
 use client::settings::{
     Application, Deadlines, DoorSettings, DriverPorts, DriverSettings, FollowSettings, InputPlace, InputReference,
     Language, Settings,

@@ -1,6 +1,16 @@
 //! Sends manifest and bundle, and goes on where the driver server says it is, however often the connection breaks. Ends
 //! only with the server's word that every byte lies on its disk with the right digest, or with the reason why not.
 
+pub mod bundle_body;
+pub mod bundle_source;
+pub mod bundle_transfer;
+pub mod certificates;
+pub mod compress;
+pub mod dial;
+pub mod patience;
+pub mod reach;
+pub mod transfer;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -16,12 +26,12 @@ use shared::protocol::{
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::bundle_body::{Counters, bundle_body};
-use crate::bundle_source::BundleSource;
-use crate::dial::{Connection, DialError, RequestError, answer};
 use crate::error::SubmitError;
-use crate::patience::Patience;
-use crate::reach::Dialer;
+use crate::upload::bundle_body::{Counters, bundle_body};
+use crate::upload::bundle_source::BundleSource;
+use crate::upload::dial::{Connection, DialError, RequestError, answer};
+use crate::upload::patience::Patience;
+use crate::upload::reach::Dialer;
 
 /// A connection on which nothing moves is replaced after this share of the idle limit, or after this time: a connection
 /// that is dead on one side only looks just like that, and the server's own idle limit runs meanwhile.

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use client::duration::{self, Unit};
 use client::error::Findings;
-use client::memory::{Memory, MemoryError};
-use client::names::SubmissionNames;
-use client::setting_keys::SETTING_KEYS;
-use client::spark_conf::SparkConf;
+use client::settings::duration::{self, Unit};
+use client::settings::memory::{Memory, MemoryError};
+use client::settings::names::SubmissionNames;
+use client::settings::setting_keys::SETTING_KEYS;
+use client::settings::spark_conf::SparkConf;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;

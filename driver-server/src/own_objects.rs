@@ -13,7 +13,7 @@ use rustls_pki_types::pem::PemObject as _;
 use shared::tls::crypto_provider;
 use tracing::{info, warn};
 
-use crate::cli::Arguments;
+use crate::settings::cli::Arguments;
 
 /// Deletes what `arguments` name, within `limit`.
 pub async fn delete(arguments: &Arguments, limit: Duration) {

@@ -6,7 +6,7 @@ use std::io::{BufReader, Read};
 use shared::error_code::ErrorCode;
 
 use crate::error::SubmitError;
-use crate::inspected_input::InspectedInput;
+use crate::inputs::inspected_input::InspectedInput;
 
 const MANIFEST: &str = "META-INF/MANIFEST.MF";
 /// Largest manifest that is read. Those of signed jars list every entry, but the main section comes first.

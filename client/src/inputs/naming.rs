@@ -11,7 +11,7 @@ use super::reference::kind_word;
 use super::spark_uri;
 use super::{Placed, PlacedInput};
 use crate::error::{Findings, SubmitError};
-use crate::inspected_input::InspectedInput;
+use crate::inputs::inspected_input::InspectedInput;
 
 /// One input after expansion, in the order of the command line.
 #[derive(Clone, Debug)]

@@ -87,7 +87,7 @@ impl ApiServer {
     /// A cluster as the client sees it: `request` for one request, `patience` for all tries of a call.
     pub(crate) async fn cluster(&self, request: Duration, patience: Duration, progress: &Progress) -> Cluster {
         let config = Config::new(self.url.parse().unwrap());
-        let client = client::kube_access::build(config).await.unwrap();
+        let client = client::cluster::kube_access::build(config).await.unwrap();
         Cluster::new(client, "spark", request, patience, progress.clone())
     }
 

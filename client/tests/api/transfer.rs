@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use client::driver_objects::ServerCertificates;
 use client::error::SubmitError;
+use client::objects::driver_objects::ServerCertificates;
 use client::progress::Progress;
 use client::settings::{Candidate, Deadlines};
-use client::transfer::{LaunchAnswer, Silence, Transfer};
+use client::upload::transfer::{LaunchAnswer, Silence, Transfer};
 use shared::error_code::ErrorCode;
 use shared::protocol::SubmissionState;
 use tokio::sync::Notify;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use client::cluster::Cluster;
-use client::driver_pod::driver_pod;
 use client::error::SubmitError;
+use client::objects::driver_pod::driver_pod;
 use client::progress::Progress;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use client::error::{Problems, SubmitError};
 use client::interrupt::{Interrupt, Interrupts};
-use client::names::SubmissionNames;
 use client::progress::Progress;
 use client::settings::Settings;
+use client::settings::names::SubmissionNames;
 use client::submit::{Outcome, Submission};
-use client::transfer::{LaunchAnswer, Silence};
+use client::upload::transfer::{LaunchAnswer, Silence};
 use serde_json::{Value, json};
 use shared::error_code::ErrorCode;
 use shared::protocol::SubmissionState;

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use client::cluster::Cluster;
-use client::driver_log::DriverLog;
-use client::driver_pod::driver_pod;
-use client::driver_watch::{DriverPod, await_server};
+use client::driver::driver_log::DriverLog;
+use client::driver::driver_watch::{DriverPod, await_server};
+use client::driver::follow::follow;
+use client::driver::phase_lines::Application;
+use client::driver::pod_state::Ended;
 use client::error::SubmitError;
-use client::follow::follow;
-use client::phase_lines::Application;
-use client::pod_state::Ended;
+use client::objects::driver_pod::driver_pod;
 use client::progress::Progress;
 use client::settings::{Deadlines, FollowSettings};
 use kube::ResourceExt;

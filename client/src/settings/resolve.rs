@@ -1,0 +1,161 @@
+//! Step 1, resolve: command line, `--conf`, properties file and environment become [`Settings`], every value checked. All
+//! problems are collected, so the settings are only good if none was found. No cluster is asked, no input is opened.
+
+mod application;
+mod cluster;
+mod driver;
+mod values;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use shared::error_code::ErrorCode;
+use shared::manifest::MemberKind;
+
+use crate::error::{Findings, SubmitError};
+use crate::inputs::reference;
+use crate::settings::cli::SubmitArguments;
+use crate::settings::redaction;
+use crate::settings::setting_keys::{self, OWN_PREFIX, Treatment};
+use crate::settings::spark_conf::{ConfValue, Origin, SparkConf};
+use crate::settings::{InputReference, Settings};
+use values::Reader;
+
+/// What is read of the environment.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// `$SPARK_CONF_DIR`.
+    pub spark_conf_dir: Option<PathBuf>,
+    /// `$SPARK_HOME`.
+    pub spark_home: Option<PathBuf>,
+}
+
+impl Environment {
+    /// The process's own. An empty variable is none.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        Self { spark_conf_dir: path("SPARK_CONF_DIR"), spark_home: path("SPARK_HOME") }
+    }
+
+    /// Where Spark's configuration lies here, if anywhere.
+    #[must_use]
+    pub fn conf_dir(&self) -> Option<PathBuf> {
+        self.spark_conf_dir.clone().or_else(|| self.spark_home.as_ref().map(|home| home.join("conf")))
+    }
+}
+
+/// Every layer of properties, the strongest last.
+pub fn load_conf(arguments: &SubmitArguments, environment: &Environment, findings: &mut Findings) -> SparkConf {
+    let mut conf = SparkConf::default();
+    let defaults = environment.conf_dir().map(|directory| directory.join("spark-defaults.conf"));
+    let use_defaults = arguments.properties_file.is_none() || arguments.load_spark_defaults;
+    // Without the file there are no defaults; only a file that was asked for must exist.
+    if let Some(path) = defaults.filter(|path| use_defaults && path.exists()) {
+        conf.add_file(&path, findings);
+    }
+    if let Some(path) = &arguments.properties_file {
+        conf.add_file(path, findings);
+    }
+    conf.add_conf(&arguments.conf, findings);
+    for (flag, key, value) in arguments.properties() {
+        conf.add_flag(flag, key, value);
+    }
+    conf
+}
+
+/// The settings that `arguments` and `conf` mean together. With a problem in `findings` they must not be used.
+pub fn resolve(
+    arguments: &SubmitArguments,
+    conf: &SparkConf,
+    environment: &Environment,
+    findings: &mut Findings,
+) -> Settings {
+    for (key, value) in conf.iter() {
+        check_key(key, value, findings);
+    }
+    let mut reader = Reader { conf, findings };
+    let application = application::resolve(arguments, &mut reader);
+    Settings {
+        access: cluster::access(&mut reader),
+        namespace: reader.label_name("spark.kubernetes.namespace"),
+        driver: driver::resolve(application.language, &mut reader),
+        application,
+        inputs: input_lists(&mut reader),
+        door: cluster::door(&mut reader),
+        deadlines: cluster::deadlines(&mut reader),
+        follow: cluster::follow(&mut reader),
+        conf_dir: environment.conf_dir(),
+        properties: properties(conf),
+    }
+}
+
+/// Refuses what this version cannot do, and points at what nobody reads (P04).
+fn check_key(key: &str, value: &ConfValue, findings: &mut Findings) {
+    let line = setting_keys::find(key);
+    let meaning = line.map_or("", |line| line.meaning);
+    match setting_keys::treatment(key) {
+        Treatment::Refused => findings.problem(refused(key, value, meaning)),
+        Treatment::Only(only) if value.text != only => findings.problem(not_only(key, value, only, meaning)),
+        Treatment::PassedOn if key.starts_with(OWN_PREFIX) => findings.problem(unknown_own_key(key, value)),
+        Treatment::PassedOn if line.is_none() && key.starts_with("spark.kubernetes.driver.") => findings.warn(format!(
+            "{key} ({}) is not known here: it is handed to the driver and changes nothing in its pod",
+            value.origin
+        )),
+        _ => {}
+    }
+}
+
+fn refused(key: &str, value: &ConfValue, meaning: &str) -> SubmitError {
+    SubmitError::new(ErrorCode::ConfKey, format!("{key} ({}) {meaning}", value.origin)).hint(format!("leave {key} out"))
+}
+
+fn not_only(key: &str, value: &ConfValue, only: &str, meaning: &str) -> SubmitError {
+    let what = format!("{key}={} ({}) {meaning}", redaction::shown(key, &value.text), value.origin);
+    SubmitError::new(ErrorCode::ConfValue, what).hint(format!("leave {key} out, or set it to {only}"))
+}
+
+fn unknown_own_key(key: &str, value: &ConfValue) -> SubmitError {
+    let problem = SubmitError::new(ErrorCode::ConfKey, format!("{key} ({}) does not exist", value.origin));
+    match setting_keys::nearest(key) {
+        Some(near) => problem.hint(format!("did you mean {near}?")),
+        None => problem,
+    }
+}
+
+/// The keys of the input lists, in upstream's order.
+const LISTS: [(&str, MemberKind); 4] = [
+    ("spark.jars", MemberKind::Jar),
+    ("spark.files", MemberKind::File),
+    ("spark.submit.pyFiles", MemberKind::PyFile),
+    ("spark.archives", MemberKind::Archive),
+];
+
+fn input_lists(reader: &mut Reader<'_>) -> Vec<InputReference> {
+    let mut references = Vec::new();
+    for (key, kind) in LISTS {
+        let items = reader.text(key).map(reference::split_list).unwrap_or_default();
+        references.extend(items.into_iter().filter_map(|item| reader.findings.keep(reference::parse(kind, item))));
+    }
+    references
+}
+
+/// What the driver gets of it.
+fn properties(conf: &SparkConf) -> BTreeMap<String, String> {
+    let passed =
+        |key: &str| matches!(setting_keys::treatment(key), Treatment::Read | Treatment::PassedOn | Treatment::Only(_));
+    conf.iter().filter(|(key, _)| passed(key)).map(|(key, value)| (key.to_owned(), value.text.clone())).collect()
+}
+
+/// How a message calls a value: by the flag, if it came from one.
+fn named(key: &str, value: &ConfValue) -> String {
+    let shown = redaction::shown(key, &value.text);
+    match &value.origin {
+        Origin::Flag(flag) => format!("{flag} {shown:?}"),
+        origin => format!("{key}={shown:?} ({origin})"),
+    }
+}
+
+#[cfg(test)]
+#[path = "resolve/tests.rs"]
+mod tests;

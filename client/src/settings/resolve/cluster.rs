@@ -1,0 +1,108 @@
+//! The API server, the door, the waits, and what follows the launch.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use shared::error_code::ErrorCode;
+
+use super::named;
+use super::values::Reader;
+use crate::error::SubmitError;
+use crate::inputs::reference::split_list;
+use crate::settings::duration::Unit;
+use crate::settings::master;
+use crate::settings::names::ObjectName;
+use crate::settings::{AccessSettings, Deadlines, DoorSettings, FollowSettings, TrafficPolicy};
+
+pub(super) fn access(reader: &mut Reader<'_>) -> AccessSettings {
+    deploy_mode(reader);
+    let master = reader.text("spark.master").and_then(|text| reader.findings.keep(master::parse(text)));
+    AccessSettings {
+        master,
+        context: reader.text("spark.kubernetes.context").filter(|name| !name.is_empty()).map(ToOwned::to_owned),
+        connection_timeout: reader.duration("spark.kubernetes.submission.connectionTimeout", Unit::Milliseconds),
+        request_timeout: reader.duration("spark.kubernetes.submission.requestTimeout", Unit::Milliseconds),
+    }
+}
+
+fn deploy_mode(reader: &mut Reader<'_>) {
+    let Some(mode) = reader.conf.get("spark.submit.deployMode").filter(|mode| mode.text != "cluster") else { return };
+    let reason = match mode.text.as_str() {
+        "client" => "in client mode the driver runs on this machine, and nothing is submitted",
+        _ => "the only deploy mode is cluster",
+    };
+    let what = format!("{} cannot be used: {reason}", named("spark.submit.deployMode", mode));
+    reader.findings.problem(SubmitError::new(ErrorCode::Usage, what).hint("leave it out, or say cluster"));
+}
+
+pub(super) fn door(reader: &mut Reader<'_>) -> DoorSettings {
+    DoorSettings {
+        addresses: reader.must("spark.airlock.door.addresses", addresses),
+        node_port: reader.port("spark.airlock.door.nodePort"),
+        traffic_policy: reader.must("spark.airlock.door.externalTrafficPolicy", |text| match text {
+            "Cluster" => Ok(TrafficPolicy::Cluster),
+            "Local" => Ok(TrafficPolicy::Local),
+            _ => Err("it must be Cluster or Local"),
+        }),
+    }
+}
+
+/// Names or addresses, each with a port where it is not the door's own; IPv6 with or without brackets (R03).
+fn addresses(list: &str) -> Result<Vec<String>, String> {
+    let read = |text: &str| {
+        address(text).ok_or_else(|| format!("{text:?} is none of HOST, HOST:PORT, ADDRESS, [ADDRESS]:PORT"))
+    };
+    split_list(list).into_iter().map(read).collect()
+}
+
+fn address(text: &str) -> Option<String> {
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let is_address = bare.parse::<Ipv6Addr>().is_ok() || text.parse::<IpAddr>().is_ok();
+    let is_socket = text.parse::<SocketAddr>().is_ok_and(|address| address.port() != 0);
+    if is_address {
+        return Some(bare.to_owned());
+    }
+    let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
+    let is_host = ObjectName::subdomain(&host.to_ascii_lowercase()).is_ok();
+    let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port != 0));
+    (is_socket || (is_host && is_port)).then(|| text.to_owned())
+}
+
+pub(super) fn deadlines(reader: &mut Reader<'_>) -> Deadlines {
+    let mut wait = |key| reader.duration(key, Unit::Seconds);
+    let deadlines = Deadlines {
+        schedule: wait("spark.airlock.timeout.schedule"),
+        pull: wait("spark.airlock.timeout.pull"),
+        start: wait("spark.airlock.timeout.start"),
+        reach: wait("spark.airlock.timeout.reach"),
+        idle: wait("spark.airlock.timeout.idle"),
+        fault: wait("spark.airlock.timeout.fault"),
+        api: wait("spark.airlock.timeout.api"),
+        lease: wait("spark.airlock.timeout.lease"),
+    };
+    check_lease(&deadlines, reader);
+    deadlines
+}
+
+/// A lease that ends while a submission may still be waiting would let anyone sweep a living one.
+fn check_lease(deadlines: &Deadlines, reader: &mut Reader<'_>) {
+    let Deadlines { schedule, pull, start, reach, idle, fault: _, api: _, lease } = deadlines;
+    let longest: Duration = [schedule, pull, start, reach, idle].into_iter().sum();
+    if *lease < longest {
+        let what = format!(
+            "spark.airlock.timeout.lease is {} s, but scheduling, pull, start, reach and idle may take {} s together",
+            lease.as_secs(),
+            longest.as_secs()
+        );
+        let hint = "a longer lease costs nothing: it only matters for what a dead client left behind";
+        reader.findings.problem(SubmitError::new(ErrorCode::ConfValue, what).hint(hint));
+    }
+}
+
+pub(super) fn follow(reader: &mut Reader<'_>) -> FollowSettings {
+    FollowSettings {
+        wait: reader.flag("spark.kubernetes.submission.waitAppCompletion"),
+        report_interval: reader.duration("spark.kubernetes.report.interval", Unit::Seconds),
+        logs: reader.flag("spark.airlock.followLogs"),
+    }
+}
