@@ -10,9 +10,9 @@ use shared::error_code::ErrorCode;
 use shared::report::{self, Failure as _};
 use tracing::warn;
 
+use crate::cli::Arguments;
 use crate::error::Refusal;
 use crate::own_objects;
-use crate::settings::cli::Arguments;
 
 /// Longest message in bytes that the kubelet takes.
 const MESSAGE_LIMIT: usize = 4096;

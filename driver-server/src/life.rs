@@ -10,11 +10,11 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use crate::cli::Arguments;
 use crate::connection::Connections;
 use crate::directory::Directory;
 use crate::error::Refusal;
 use crate::launch::DriverCommand;
-use crate::settings::cli::Arguments;
 use crate::signals::Signals;
 use crate::submission::Submission;
 use crate::submission_state::idle;

@@ -13,7 +13,7 @@ use rustls_pki_types::pem::PemObject as _;
 use shared::tls::crypto_provider;
 use tracing::{info, warn};
 
-use crate::settings::cli::Arguments;
+use crate::cli::Arguments;
 
 /// Deletes what `arguments` name, within `limit`.
 pub async fn delete(arguments: &Arguments, limit: Duration) {

@@ -216,7 +216,7 @@ mod tests {
         let mut bytes = Vec::new();
         while let Some(segment) = layout.segment_at(bytes.len() as u64) {
             assert_eq!(segment.start, bytes.len() as u64);
-            let filler = || vec![b'x'; segment.len as usize];
+            let filler = || vec![b'x'; usize::try_from(segment.len).unwrap()];
             bytes.extend(layout.fixed_bytes(segment).unwrap_or_else(filler));
         }
         bytes

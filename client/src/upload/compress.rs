@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_piece_of_many_stored_blocks_decodes() {
-        let piece: Vec<u8> = (0..STORED_BLOCK * 3 + 7).map(|i| (i % 251) as u8).collect();
+        let piece: Vec<u8> = (0..STORED_BLOCK * 3 + 7).map(|i| u8::try_from(i % 251).unwrap()).collect();
         let member = Encoder::default().member(&piece, Encoding::Stored);
         assert_eq!(decoded(&member), piece);
         assert!(member.len() < piece.len() + 64);
