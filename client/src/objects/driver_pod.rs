@@ -1,5 +1,5 @@
 //! The driver pod as a plain function of the settings: field by field what upstream's spark-submit 4.x builds from the
-//! same flags, except for what Airlock needs, which stands in functions of its own: [`server_arguments`], the two
+//! same flags, except for what Airlock needs, which stands in functions of its own: `server_arguments`, the two
 //! volumes, port 7077, scratch space for the bundle, and a security context that goes as far towards Pod Security
 //! `restricted` as any image can follow. Nothing secret is in it: key and certificates are in the Secret that it mounts,
 //! properties and arguments in the bundle.
