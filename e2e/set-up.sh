@@ -2,6 +2,16 @@
 # was given is used as it is; otherwise ours is brought up, and taken down again at the end unless it ran already.
 # shellcheck shell=bash
 
+# A fresh checkout need not compile the same packages again: its target folder lies in the cache, by compiler and versions.
+if [[ -z ${CARGO_TARGET_DIR:-} ]]; then
+  targets=${XDG_CACHE_HOME:-$HOME/.cache}/airlock/target
+  CARGO_TARGET_DIR=$targets/$({ rustc -vV && cat Cargo.lock; } 2>/dev/null | sha256sum | cut -c1-16)
+  mkdir -p "$CARGO_TARGET_DIR"
+  # Earlier versions' folders are of no use any more, and large.
+  find "$targets" -mindepth 1 -maxdepth 1 ! -path "$CARGO_TARGET_DIR" -exec rm -rf {} +
+  export CARGO_TARGET_DIR
+fi
+
 say() {
   echo "$program: $*" >&2
 }
