@@ -1,6 +1,7 @@
 # Sourced by scripts/test, scripts/quickstart and scripts/bench: everything that they need before they begin. A cluster that
 # was given is used as it is; otherwise ours is brought up, and taken down again at the end unless it ran already.
-# shellcheck shell=bash
+# The sourcing script sets `program`, its name in messages.
+# shellcheck shell=bash disable=SC2154
 
 # A fresh checkout need not compile the same packages again: its target folder lies in the cache, by compiler and versions.
 if [[ -z ${CARGO_TARGET_DIR:-} ]]; then
