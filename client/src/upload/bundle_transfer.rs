@@ -87,7 +87,6 @@ impl Transfer for BundleTransfer {
         let first = (reached.connection.clone(), reached.status.clone());
         let upload = Upload::new(&reached.dialer, &self.manifest, Arc::clone(&self.source), deadlines.idle, &tell);
         let report = upload.send(first).await?;
-        progress.transfer(report.tar_bytes, report.tar_bytes);
         progress.say(format!(
             "uploaded and verified {} bytes, {} on the wire, {} reconnects",
             report.tar_bytes, report.wire_bytes, report.resumed

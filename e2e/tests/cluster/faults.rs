@@ -221,3 +221,16 @@ fn x03_ctrl_c_in_mid_upload_removes_everything() {
         eventually("the pod to be gone", || async { namespace.driver().await.is_none().then_some(()) }).await;
     }));
 }
+
+#[test]
+#[ignore = "needs a cluster: scripts/test"]
+fn f04_an_application_in_the_image_sends_nothing_and_runs() {
+    cluster_test(with_namespace(|namespace| async move {
+        let submit = Airlock::submit(&namespace)
+            .option("--class", "Nobody")
+            .conf("spark.airlock.driver.entryPoint", "/bin/true")
+            .application("local:///nowhere.jar", Vec::<&str>::new());
+        let _ = submit.run().await.expect_status(0);
+        namespace.assert_nothing_left().await;
+    }));
+}
