@@ -23,6 +23,12 @@ impl SubmitError {
         Self { code, what: what.into(), source: None, hints: Vec::new() }
     }
 
+    /// A fault of Airlock itself.
+    #[must_use]
+    pub fn bug(what: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Bug, what).hint("this is not your fault: please report it")
+    }
+
     /// Adds the cause.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

@@ -38,9 +38,7 @@ pub struct Interrupts(Source);
 impl Interrupts {
     /// Takes the two signals over from the system's default, which is to die at once.
     pub fn listen() -> Result<Self, SubmitError> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| SubmitError::new(ErrorCode::Bug, "cannot listen for signals").because(error))
-        };
+        let listen = |kind| signal(kind).map_err(|error| SubmitError::bug("cannot listen for signals").because(error));
         let (int, term) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
         Ok(Self(Source::Process { int, term }))
     }

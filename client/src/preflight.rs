@@ -37,7 +37,7 @@ pub async fn preflight(
     };
     let refused: Vec<_> = pod.into_iter().chain(service.err()).chain(door.err()).collect();
     Problems::check(one_list(rights.err(), refused))?;
-    context.ok_or_else(|| SubmitError::new(ErrorCode::Bug, "preflight found nothing and no pod").into())
+    context.ok_or_else(|| SubmitError::bug("preflight found nothing and no pod").into())
 }
 
 /// The rights first; what they explain is not said again by a dry run. A server that cannot be reached at all, or does not

@@ -73,9 +73,8 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<Outc
     let names = SubmissionNames::new(&settings.application.name, settings.driver.pod_name.as_ref(), &random_bytes()?);
     let launch = launch(&settings, &inputs, &names, &namespace, SystemTime::now());
     let members = inputs.members.iter().map(|input| input.member.clone()).collect();
-    let manifest = Manifest::new(members, launch).map_err(|error| {
-        SubmitError::new(ErrorCode::Bug, "the inputs make no manifest, though each was checked").because(error)
-    })?;
+    let manifest = Manifest::new(members, launch)
+        .map_err(|error| SubmitError::bug("the inputs make no manifest, though each was checked").because(error))?;
 
     let cluster = Cluster::new(
         access.client,
@@ -104,9 +103,8 @@ fn namespace(chosen: Option<ObjectName>, access: &Access) -> Result<ObjectName, 
 
 fn random_bytes() -> Result<[u8; RANDOM_BYTES], SubmitError> {
     let mut bytes = [0; RANDOM_BYTES];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        SubmitError::new(ErrorCode::Bug, "the system gives no random bytes").because(error.to_string())
-    })?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| SubmitError::bug("the system gives no random bytes").because(error.to_string()))?;
     Ok(bytes)
 }
 

@@ -2,8 +2,10 @@
 //! interrupt takes everything away again; after it, the door and the Secret go at once, whatever happened, and the driver
 //! is never touched. Between "launch sent" and "launch answered" nothing is guessed: `launch` finds out.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -63,6 +65,12 @@ pub struct Submission<'a, T> {
     pub progress: &'a Progress,
 }
 
+/// Runs `steps`; a panic in them is an error like others, so that the clean-up still runs (T04).
+async fn bug_for_panic<R>(steps: impl Future<Output = Result<R, Problems>>) -> Result<R, Problems> {
+    let caught = AssertUnwindSafe(steps).catch_unwind().await;
+    caught.unwrap_or_else(|_| Err(SubmitError::bug("airlock panicked; the lines above say where").into()))
+}
+
 /// What stands when the bundle is verified.
 struct Uploaded<C> {
     driver: DriverPod,
@@ -77,7 +85,7 @@ impl<T: Transfer> Submission<'_, T> {
         let uploaded = tokio::select! {
             biased;
             interrupt = interrupts.next() => Err(interrupted(*pressed.insert(interrupt)).into()),
-            uploaded = Box::pin(self.up_to_upload(&created)) => uploaded,
+            uploaded = bug_for_panic(Box::pin(self.up_to_upload(&created))) => uploaded,
         };
         let mut uploaded = match uploaded {
             Ok(uploaded) => uploaded,
@@ -107,7 +115,7 @@ impl<T: Transfer> Submission<'_, T> {
 
         let secret = created.create(Kind::Secret, &tls_secret(names, &context, &certificates)).await?;
         let pod = created.create(Kind::Pod, &driver_pod(settings, names, &context)).await?;
-        let owner = owned_by(&pod).ok_or_else(|| SubmitError::new(ErrorCode::Bug, "the pod has no uid"))?;
+        let owner = owned_by(&pod).ok_or_else(|| SubmitError::bug("the pod has no uid"))?;
         let service = headless_service(settings, names, &context, Some(&owner));
         tokio::try_join!(self.own(&secret, &owner), created.create(Kind::HeadlessService, &service))?;
 
@@ -233,7 +241,7 @@ impl<T: Transfer> Submission<'_, T> {
         let shown = async { if self.settings.follow.logs { log.follow().await } else { std::future::pending().await } };
         let ended = tokio::select! {
             ended = follow(self.cluster, driver, &application, &self.settings.follow, self.progress) => ended?,
-            () = shown => return Err(SubmitError::new(ErrorCode::Bug, "the driver's log cannot end").into()),
+            () = shown => return Err(SubmitError::bug("the driver's log cannot end").into()),
             interrupt = interrupts.next() => return Err(self.left_alone(interrupt).into()),
         };
         if self.settings.follow.logs {
@@ -294,4 +302,16 @@ impl<T: Transfer> Submission<'_, T> {
 
 fn interrupted(interrupt: Interrupt) -> SubmitError {
     SubmitError::new(interrupt.code(), "interrupted before the launch; nothing was started")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn t04_a_panic_is_a_bug_that_is_reported() {
+        let panics = async { if true { panic!("as told") } else { Ok(()) } };
+        let error = bug_for_panic(panics).await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Bug);
+    }
 }

@@ -151,9 +151,9 @@ impl<'a> Upload<'a> {
         stop.cancel();
         match reader.await {
             Ok(Err(error)) => Err(Setback::Final(error)),
-            Err(panic) => Err(Setback::Final(
-                SubmitError::new(ErrorCode::Bug, "the thread that reads the inputs failed").because(panic),
-            )),
+            Err(panic) => {
+                Err(Setback::Final(SubmitError::bug("the thread that reads the inputs failed").because(panic)))
+            }
             Ok(Ok(())) => outcome,
         }
     }

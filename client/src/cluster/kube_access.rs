@@ -126,7 +126,7 @@ pub async fn build(mut config: Config) -> Result<Client, SubmitError> {
     });
     match tokio::time::timeout(HELPER_LIMIT, building).await {
         Ok(Ok(built)) => built.map_err(|error| explain_build(&error)),
-        Ok(Err(panic)) => Err(SubmitError::new(ErrorCode::Bug, "the client could not be built").because(panic)),
+        Ok(Err(panic)) => Err(SubmitError::bug("the client could not be built").because(panic)),
         Err(_) => Err(SubmitError::new(ErrorCode::KubeAuth, "the credential helper of the kubeconfig does not end")
             .because(format!("it ran for {HELPER_LIMIT:?}"))
             .hint("run it by hand: it may ask a question; `kubectl config view` shows its command")),

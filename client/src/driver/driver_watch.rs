@@ -143,7 +143,7 @@ pub async fn until_ended(cluster: &Cluster, driver: &DriverPod) -> SubmitError {
             _ => {}
         }
     }
-    SubmitError::new(ErrorCode::Bug, "the watch on the pod has ended")
+    SubmitError::bug("the watch on the pod has ended")
 }
 
 /// Whether the API server, not the driver, is at fault.

@@ -98,9 +98,9 @@ impl BundleSource {
 
     fn small_segment(&self, segment: Segment) -> Result<Vec<u8>, SubmitError> {
         let known = self.layout.fixed_bytes(segment);
-        known.or_else(|| self.sums().map(String::into_bytes)).ok_or_else(|| {
-            SubmitError::new(ErrorCode::Bug, "the bundle's sums were asked for before all files had been read")
-        })
+        known
+            .or_else(|| self.sums().map(String::into_bytes))
+            .ok_or_else(|| SubmitError::bug("the bundle's sums were asked for before all files had been read"))
     }
 
     fn sums(&self) -> Option<String> {

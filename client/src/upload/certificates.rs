@@ -14,7 +14,6 @@ use rcgen::{
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use secrecy::SecretString;
-use shared::error_code::ErrorCode;
 use shared::tls;
 use time::OffsetDateTime;
 
@@ -49,9 +48,8 @@ pub fn issue(
     lifetime: Duration,
 ) -> Result<(ServerCertificates, ClientCredentials), SubmitError> {
     let validity = (now - CLOCK_TOLERANCE, now + lifetime);
-    make(server_name, validity).map_err(|error| {
-        SubmitError::new(ErrorCode::Bug, "the submission's certificates could not be made").because(error)
-    })
+    make(server_name, validity)
+        .map_err(|error| SubmitError::bug("the submission's certificates could not be made").because(error))
 }
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;

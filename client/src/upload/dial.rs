@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use reqwest::{Client, RequestBuilder, Response};
 use rustls::{AlertDescription, CertificateError};
-use shared::error_code::ErrorCode;
 use shared::protocol::{Problem, SubmissionStatus};
 
 use crate::error::SubmitError;
@@ -82,9 +81,7 @@ impl Connection {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_user_timeout(DEAD_PEER_TIMEOUT)
             .build()
-            .map_err(|error| {
-                SubmitError::new(ErrorCode::Bug, "the upload's HTTP client could not be made").because(error)
-            })?;
+            .map_err(|error| SubmitError::bug("the upload's HTTP client could not be made").because(error))?;
         let base = format!("https://{}:{}", credentials.server_name, candidate.address.port());
         Ok(Self { client, base, candidate })
     }
