@@ -1,9 +1,10 @@
 //! The documents against the code. Tables that state facts of the code are generated from it, between two comments; what
 //! documents name (codes, keys, options, files, tests) must exist. To write the generated parts anew:
 //! `AIRLOCK_UPDATE_DOCS=1 cargo test -p client --test documents`
-#![expect(clippy::unwrap_used, reason = "in tests a panic is the report")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "in tests a panic is the report")]
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -103,7 +104,7 @@ fn every_error_code_has_its_line() {
     for code in ErrorCode::ALL {
         let advice = advice.get(code.as_str()).filter(|text| !text.is_empty());
         let advice = advice.unwrap_or_else(|| panic!("docs/errors.md does not say what to do about {code}"));
-        table.push_str(&format!("| `{code}` | {} | {} | {advice} |\n", code.exit_status(), meanings[code.as_str()]));
+        let _ = writeln!(table, "| `{code}` | {} | {} | {advice} |", code.exit_status(), meanings[code.as_str()]);
     }
     assert_generated("docs/errors.md", "codes", &table);
     for status in ErrorCode::ALL.iter().map(|code| code.exit_status()) {
