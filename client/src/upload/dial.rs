@@ -126,9 +126,13 @@ fn classify(error: &reqwest::Error) -> DialError {
 
 fn classify_io(error: &(dyn StdError + 'static)) -> Option<DialError> {
     let error = error.downcast_ref::<io::Error>()?;
-    // An `io::Error` hides what it wraps from `source`: TLS errors are found only here.
-    if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        return Some(classify_tls(tls));
+    // An `io::Error` hides what it wraps from `source`: TLS errors are found only here, and those of a handshake in a
+    // second `io::Error` inside the first.
+    if let Some(inner) = error.get_ref() {
+        let tls = inner.downcast_ref::<rustls::Error>().map(classify_tls);
+        if let Some(found) = tls.or_else(|| classify_io(inner)) {
+            return Some(found);
+        }
     }
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Some(DialError::Refused),
