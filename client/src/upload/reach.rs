@@ -17,6 +17,7 @@ use crate::error::SubmitError;
 use crate::settings::Candidate;
 use crate::upload::certificates::ClientCredentials;
 use crate::upload::dial::{CONNECT_TIMEOUT, Connection, DialError, RequestError, answer};
+use crate::upload::refusal;
 
 /// Head start of each candidate over the next, so that the best one usually wins without a race.
 const STAGGER: Duration = Duration::from_millis(100);
@@ -42,7 +43,8 @@ impl Dialer {
         Ok(Self { connections, credentials })
     }
 
-    /// The first address at which the driver server proves itself within `limit`, and the state that it reports.
+    /// The first address at which the driver server proves itself within `limit`, and the state that it reports. A server
+    /// that has refused the submission for good is an error with its reason: no other address knows better.
     pub async fn reach(&self, limit: Duration) -> Result<(Connection, SubmissionStatus), SubmitError> {
         let outcomes = Mutex::new(vec![DialError::Timeout; self.connections.len()]);
         let record = |index: usize, outcome: DialError| {
@@ -54,7 +56,7 @@ impl Dialer {
             .enumerate()
             .map(|(index, connection)| keep_trying(index, connection, &record))
             .collect();
-        let first_good = async {
+        let first_answer = async {
             while let Some(result) = attempts.next().await {
                 if result.is_some() {
                     return result;
@@ -62,8 +64,8 @@ impl Dialer {
             }
             None
         };
-        if let Ok(Some(reached)) = timeout(limit, first_good).await {
-            return Ok(reached);
+        if let Ok(Some(answered)) = timeout(limit, first_answer).await {
+            return answered;
         }
         drop(attempts);
         Err(self.unreachable(&outcomes.into_inner().unwrap_or_else(PoisonError::into_inner), limit))
@@ -112,19 +114,20 @@ impl Dialer {
     }
 }
 
-/// Tries one address until it answers; none when another attempt cannot help.
+/// Tries one address until the driver server answers, be it with a refusal; none when another attempt cannot help.
 async fn keep_trying(
     index: usize,
     connection: &Connection,
     record: &impl Fn(usize, DialError),
-) -> Option<(Connection, SubmissionStatus)> {
+) -> Option<Result<(Connection, SubmissionStatus), SubmitError>> {
     sleep(STAGGER * u32::try_from(index).unwrap_or(u32::MAX)).await;
     let mut pause = PAUSE.0;
     let mut foreign_since = None;
     loop {
         let outcome = match ask(connection).await {
-            Ok(status) => return Some((connection.clone(), status)),
-            Err(outcome) => outcome,
+            Ok(status) => return Some(Ok((connection.clone(), status))),
+            Err(RequestError::Refused(problem)) => return Some(Err(refusal(&problem))),
+            Err(RequestError::NoAnswer(outcome)) => outcome,
         };
         let foreign = matches!(outcome, DialError::NotDriver(_));
         let final_one = outcome == DialError::Clock;
@@ -138,11 +141,7 @@ async fn keep_trying(
     }
 }
 
-async fn ask(connection: &Connection) -> Result<SubmissionStatus, DialError> {
+async fn ask(connection: &Connection) -> Result<SubmissionStatus, RequestError> {
     let request = connection.request(Method::GET, SUBMISSION_PATH).timeout(CONNECT_TIMEOUT + ANSWER_TIMEOUT);
-    match answer(request.send().await).await {
-        Ok(status) => Ok(status),
-        Err(RequestError::NoAnswer(outcome)) => Err(outcome),
-        Err(RequestError::Refused(problem)) => Err(DialError::NotDriver(problem.detail)),
-    }
+    answer(request.send().await).await
 }
