@@ -11,6 +11,8 @@ use reqwest::{Client, RequestBuilder, Response};
 use rustls::{AlertDescription, CertificateError};
 use shared::error_code::ErrorCode;
 use shared::protocol::{Problem, SubmissionStatus};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::error::SubmitError;
 use crate::settings::Candidate;
@@ -19,6 +21,9 @@ use crate::upload::certificates::ClientCredentials;
 /// Longest wait for a TCP connection: a new attempt helps more than a long one, since what is missing (a node's rules, an
 /// endpoint) comes a little later.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Longest wait for a connection that only shows whether one is accepted.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long the kernel keeps a connection whose peer takes nothing: one that was given up must not linger.
 const DEAD_PEER_TIMEOUT: Duration = Duration::from_secs(45);
@@ -37,6 +42,8 @@ pub struct Connection {
 pub enum DialError {
     /// Nothing came back: packets are dropped on the way.
     Timeout,
+    /// Connections are accepted, and nothing comes back on them.
+    Silent,
     /// The address is there and the port is closed.
     Refused,
     /// The connection broke.
@@ -51,6 +58,7 @@ impl fmt::Display for DialError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Timeout => formatter.write_str("no answer (packets are dropped on the way)"),
+            Self::Silent => formatter.write_str("it accepts connections and says nothing"),
             Self::Refused => formatter.write_str("connection refused"),
             Self::Broken(why) => write!(formatter, "connection broken: {why}"),
             Self::NotDriver(what) => write!(formatter, "not this driver: {what}"),
@@ -87,6 +95,12 @@ impl Connection {
             })?;
         let base = format!("https://{}:{}", credentials.server_name, candidate.address.port());
         Ok(Self { client, base, candidate })
+    }
+
+    /// Whether the address accepts connections, whoever that is. Not a byte is sent.
+    pub async fn is_open(&self) -> bool {
+        let connecting = TcpStream::connect(self.candidate.address);
+        matches!(timeout(PROBE_TIMEOUT, connecting).await, Ok(Ok(_)))
     }
 
     /// A request to be completed by the caller and given to [`answer`].

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
+use futures::future::join_all;
 use futures::stream::FuturesUnordered;
 use http::Method;
 use shared::error_code::ErrorCode;
@@ -68,7 +69,17 @@ impl Dialer {
             return answered;
         }
         drop(attempts);
-        Err(self.unreachable(&outcomes.into_inner().unwrap_or_else(PoisonError::into_inner), limit))
+        let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Err(self.unreachable(&self.look_closer(outcomes).await, limit))
+    }
+
+    /// Tells those that drop packets from those that accept connections and say nothing. Asked at the end only: a silent
+    /// address may be a proxy whose own way is not there yet, so it is tried as long as one that drops.
+    async fn look_closer(&self, outcomes: Vec<DialError>) -> Vec<DialError> {
+        let looks = self.connections.iter().zip(outcomes).map(async |(connection, outcome)| {
+            if outcome == DialError::Timeout && connection.is_open().await { DialError::Silent } else { outcome }
+        });
+        join_all(looks).await
     }
 
     fn unreachable(&self, outcomes: &[DialError], limit: Duration) -> SubmitError {
@@ -80,7 +91,8 @@ impl Dialer {
             return self.clock(&list);
         }
         let foreign = |outcome: &DialError| matches!(outcome, DialError::NotDriver(_));
-        if !outcomes.is_empty() && outcomes.iter().all(foreign) {
+        let all_taken = outcomes.iter().all(|outcome| foreign(outcome) || *outcome == DialError::Silent);
+        if all_taken && outcomes.iter().any(foreign) {
             let what = format!("something else answers in the driver's place: {list}");
             return SubmitError::new(ErrorCode::TlsPeerNotDriver, what)
                 .hint("a process on the node may hold the port, or a proxy or mesh sidecar may end TLS in between")
