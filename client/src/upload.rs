@@ -145,7 +145,7 @@ impl<'a> Upload<'a> {
             .body(Body::wrap_stream(body));
         let outcome = tokio::select! {
             sent = request.send() => answer(sent).await.map_err(setback),
-            why = self.watch_progress() => Err(Setback::Broken(why)),
+            why = self.watch_progress(connection) => Err(Setback::Broken(why)),
         };
         // Whatever came of the request, nobody wants more pieces. An error of the reader is the true reason.
         stop.cancel();
@@ -158,20 +158,27 @@ impl<'a> Upload<'a> {
         }
     }
 
-    /// Tells progress; ends when so little was made that the connection is better replaced by a new one.
-    async fn watch_progress(&self) -> DialError {
-        let limit = (self.idle / STALL_SHARE).min(STALL_LIMIT);
+    /// Tells progress; ends when so little was made that the connection is better replaced by a new one. Handed over is not
+    /// arrived: a slow way takes long to empty the kernel's buffer. So a standstill is one only when the server, asked
+    /// twice, has no byte more the second time.
+    async fn watch_progress(&self, connection: &Connection) -> DialError {
+        let look = (self.idle / STALL_SHARE).min(STALL_LIMIT) / 2;
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let (mut last, mut since) = (None, Instant::now());
+        let (mut last, mut since, mut held) = (None, Instant::now(), None);
         loop {
             ticks.tick().await;
             let tar = self.counters.tar.load(Ordering::Relaxed);
             if last != Some(tar) {
-                (last, since) = (Some(tar), Instant::now());
+                (last, since, held) = (Some(tar), Instant::now(), None);
                 (self.tell)(UploadEvent::Progress(tar, self.source.total()));
-            } else if since.elapsed() > limit {
-                return DialError::Timeout;
+            } else if since.elapsed() > look {
+                let request = connection.request(Method::GET, SUBMISSION_PATH).timeout(look);
+                let now = answer(request.send().await).await.map_or(0, |status| status.offset);
+                if held.is_some_and(|before| now <= before) {
+                    return DialError::Timeout;
+                }
+                (held, since) = (Some(now), Instant::now());
             }
         }
     }

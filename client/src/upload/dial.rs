@@ -10,6 +10,8 @@ use std::time::Duration;
 use reqwest::{Client, RequestBuilder, Response};
 use rustls::{AlertDescription, CertificateError};
 use shared::protocol::{Problem, SubmissionStatus};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::error::SubmitError;
 use crate::settings::Candidate;
@@ -18,6 +20,9 @@ use crate::upload::certificates::ClientCredentials;
 /// Longest wait for a TCP connection: a new attempt helps more than a long one, since what is missing (a node's rules, an
 /// endpoint) comes a little later.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Longest wait for a connection that only shows whether one is accepted.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long the kernel keeps a connection whose peer takes nothing: one that was given up must not linger.
 const DEAD_PEER_TIMEOUT: Duration = Duration::from_secs(45);
@@ -36,6 +41,8 @@ pub struct Connection {
 pub enum DialError {
     /// Nothing came back: packets are dropped on the way.
     Timeout,
+    /// Connections are accepted, and nothing comes back on them.
+    Silent,
     /// The address is there and the port is closed.
     Refused,
     /// The connection broke.
@@ -50,6 +57,7 @@ impl fmt::Display for DialError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Timeout => formatter.write_str("no answer (packets are dropped on the way)"),
+            Self::Silent => formatter.write_str("it accepts connections and says nothing"),
             Self::Refused => formatter.write_str("connection refused"),
             Self::Broken(why) => write!(formatter, "connection broken: {why}"),
             Self::NotDriver(what) => write!(formatter, "not this driver: {what}"),
@@ -84,6 +92,12 @@ impl Connection {
             .map_err(|error| SubmitError::bug("the upload's HTTP client could not be made").because(error))?;
         let base = format!("https://{}:{}", credentials.server_name, candidate.address.port());
         Ok(Self { client, base, candidate })
+    }
+
+    /// Whether the address accepts connections, whoever that is. Not a byte is sent.
+    pub async fn is_open(&self) -> bool {
+        let connecting = TcpStream::connect(self.candidate.address);
+        matches!(timeout(PROBE_TIMEOUT, connecting).await, Ok(Ok(_)))
     }
 
     /// A request to be completed by the caller and given to [`answer`].
@@ -123,9 +137,13 @@ fn classify(error: &reqwest::Error) -> DialError {
 
 fn classify_io(error: &(dyn StdError + 'static)) -> Option<DialError> {
     let error = error.downcast_ref::<io::Error>()?;
-    // An `io::Error` hides what it wraps from `source`: TLS errors are found only here.
-    if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        return Some(classify_tls(tls));
+    // An `io::Error` hides what it wraps from `source`: TLS errors are found only here, and those of a handshake in a
+    // second `io::Error` inside the first.
+    if let Some(inner) = error.get_ref() {
+        let tls = inner.downcast_ref::<rustls::Error>().map(classify_tls);
+        if let Some(found) = tls.or_else(|| classify_io(inner)) {
+            return Some(found);
+        }
     }
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Some(DialError::Refused),

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
+use futures::future::join_all;
 use futures::stream::FuturesUnordered;
 use http::Method;
 use shared::error_code::ErrorCode;
@@ -17,6 +18,7 @@ use crate::error::SubmitError;
 use crate::settings::Candidate;
 use crate::upload::certificates::ClientCredentials;
 use crate::upload::dial::{CONNECT_TIMEOUT, Connection, DialError, RequestError, answer};
+use crate::upload::refusal;
 
 /// Head start of each candidate over the next, so that the best one usually wins without a race.
 const STAGGER: Duration = Duration::from_millis(100);
@@ -42,7 +44,8 @@ impl Dialer {
         Ok(Self { connections, credentials })
     }
 
-    /// The first address at which the driver server proves itself within `limit`, and the state that it reports.
+    /// The first address at which the driver server proves itself within `limit`, and the state that it reports. A server
+    /// that has refused the submission for good is an error with its reason: no other address knows better.
     pub async fn reach(&self, limit: Duration) -> Result<(Connection, SubmissionStatus), SubmitError> {
         let outcomes = Mutex::new(vec![DialError::Timeout; self.connections.len()]);
         let record = |index: usize, outcome: DialError| {
@@ -54,7 +57,7 @@ impl Dialer {
             .enumerate()
             .map(|(index, connection)| keep_trying(index, connection, &record))
             .collect();
-        let first_good = async {
+        let first_answer = async {
             while let Some(result) = attempts.next().await {
                 if result.is_some() {
                     return result;
@@ -62,11 +65,21 @@ impl Dialer {
             }
             None
         };
-        if let Ok(Some(reached)) = timeout(limit, first_good).await {
-            return Ok(reached);
+        if let Ok(Some(answered)) = timeout(limit, first_answer).await {
+            return answered;
         }
         drop(attempts);
-        Err(self.unreachable(&outcomes.into_inner().unwrap_or_else(PoisonError::into_inner), limit))
+        let outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Err(self.unreachable(&self.look_closer(outcomes).await, limit))
+    }
+
+    /// Tells those that drop packets from those that accept connections and say nothing. Asked at the end only: a silent
+    /// address may be a proxy whose own way is not there yet, so it is tried as long as one that drops.
+    async fn look_closer(&self, outcomes: Vec<DialError>) -> Vec<DialError> {
+        let looks = self.connections.iter().zip(outcomes).map(async |(connection, outcome)| {
+            if outcome == DialError::Timeout && connection.is_open().await { DialError::Silent } else { outcome }
+        });
+        join_all(looks).await
     }
 
     fn unreachable(&self, outcomes: &[DialError], limit: Duration) -> SubmitError {
@@ -78,7 +91,8 @@ impl Dialer {
             return self.clock(&list);
         }
         let foreign = |outcome: &DialError| matches!(outcome, DialError::NotDriver(_));
-        if !outcomes.is_empty() && outcomes.iter().all(foreign) {
+        let all_taken = outcomes.iter().all(|outcome| foreign(outcome) || *outcome == DialError::Silent);
+        if all_taken && outcomes.iter().any(foreign) {
             let what = format!("something else answers in the driver's place: {list}");
             return SubmitError::new(ErrorCode::TlsPeerNotDriver, what)
                 .hint("a process on the node may hold the port, or a proxy or mesh sidecar may end TLS in between")
@@ -112,19 +126,20 @@ impl Dialer {
     }
 }
 
-/// Tries one address until it answers; none when another attempt cannot help.
+/// Tries one address until the driver server answers, be it with a refusal; none when another attempt cannot help.
 async fn keep_trying(
     index: usize,
     connection: &Connection,
     record: &impl Fn(usize, DialError),
-) -> Option<(Connection, SubmissionStatus)> {
+) -> Option<Result<(Connection, SubmissionStatus), SubmitError>> {
     sleep(STAGGER * u32::try_from(index).unwrap_or(u32::MAX)).await;
     let mut pause = PAUSE.0;
     let mut foreign_since = None;
     loop {
         let outcome = match ask(connection).await {
-            Ok(status) => return Some((connection.clone(), status)),
-            Err(outcome) => outcome,
+            Ok(status) => return Some(Ok((connection.clone(), status))),
+            Err(RequestError::Refused(problem)) => return Some(Err(refusal(&problem))),
+            Err(RequestError::NoAnswer(outcome)) => outcome,
         };
         let foreign = matches!(outcome, DialError::NotDriver(_));
         let final_one = outcome == DialError::Clock;
@@ -138,11 +153,7 @@ async fn keep_trying(
     }
 }
 
-async fn ask(connection: &Connection) -> Result<SubmissionStatus, DialError> {
+async fn ask(connection: &Connection) -> Result<SubmissionStatus, RequestError> {
     let request = connection.request(Method::GET, SUBMISSION_PATH).timeout(CONNECT_TIMEOUT + ANSWER_TIMEOUT);
-    match answer(request.send().await).await {
-        Ok(status) => Ok(status),
-        Err(RequestError::NoAnswer(outcome)) => Err(outcome),
-        Err(RequestError::Refused(problem)) => Err(DialError::NotDriver(problem.detail)),
-    }
+    answer(request.send().await).await
 }
