@@ -13,11 +13,11 @@ use std::process::{Child, ChildStderr, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::bundle_source::BundleSource;
-use client::certificates::{self, ClientCredentials};
-use client::inspected_input::InspectedInput;
-use client::reach::Dialer;
+use client::inputs::inspected_input::InspectedInput;
 use client::settings::Candidate;
+use client::upload::bundle_source::BundleSource;
+use client::upload::certificates::{self, ClientCredentials};
+use client::upload::reach::Dialer;
 use client::upload::{self, Upload, UploadReport};
 use secrecy::ExposeSecret as _;
 use serde_json::json;
@@ -103,13 +103,7 @@ async fn transfer(
     Ok(result_line(seconds, payload, &report, &client.since(&client_before), &received))
 }
 
-fn result_line(
-    seconds: f64,
-    payload: u64,
-    report: &UploadReport,
-    client: &Usage,
-    server: &Usage,
-) -> serde_json::Value {
+fn result_line(seconds: f64, payload: u64, report: &UploadReport, client: &Usage, server: &Usage) -> serde_json::Value {
     json!({
         "seconds": seconds,
         "payload_bytes": payload,
