@@ -97,15 +97,14 @@ class Side:
 
 def interleave(sides: Sequence[Side], rounds: int, servants: Sequence[int] = ()) -> float:
     """Runs the sides in turn, after one round that does not count, so that what disturbs the machine disturbs all of them.
-    Returns the share of the machine's CPU time that went to others; `servants` are processes of ours that outlive a round."""
+    Returns the share of the machine's CPU time that went to others; `servants` are ours and outlive a round."""
     for side in sides:
         side.once()
     before, own_before = machine_cpu(), own_cpu(servants)
     for round_ in range(1, rounds + 1):
+        print(f"bench: round {round_} of {rounds}", file=sys.stderr)
         for side in sides:
-            print(f"\rbench: round {round_} of {rounds}", end="", file=sys.stderr, flush=True)
             side.rounds.append(side.once())
-    print(file=sys.stderr)
     after = machine_cpu()
     others = after[0] - before[0] - (own_cpu(servants) - own_before)
     return max(0.0, others / max(after[1] - before[1], 0.01))

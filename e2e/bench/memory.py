@@ -49,17 +49,19 @@ def main() -> None:
 
     sizes = {f"{options.large_mib} MiB": options.large_mib * MIB, "40 MiB": 40 * MIB}
     for what, write in (("random bytes", write_random), ("zeros", write_zeros)):
-        with tempfile.TemporaryDirectory(prefix="airlock-bench-") as work:
-            with tempfile.TemporaryDirectory(prefix="airlock-bench-", dir=options.sink) as sink:
-                need_space(Path(work), sum(sizes.values()))
-                need_space(Path(sink), max(sizes.values()))
-                uploader = Uploader(options.program, options.server, Path(sink))
-                sides = []
-                for name, size in sizes.items():
-                    file = Path(work, f"{size}.bin")
-                    write(file, size)
-                    sides.append(side(name, uploader, file))
-                others = interleave(sides, options.rounds)
+        with (
+            tempfile.TemporaryDirectory(prefix="airlock-bench-") as work,
+            tempfile.TemporaryDirectory(prefix="airlock-bench-", dir=options.sink) as sink,
+        ):
+            need_space(Path(work), sum(sizes.values()))
+            need_space(Path(sink), max(sizes.values()))
+            uploader = Uploader(options.program, options.server, Path(sink))
+            sides = []
+            for name, size in sizes.items():
+                file = Path(work, f"{size}.bin")
+                write(file, size)
+                sides.append(side(name, uploader, file))
+            others = interleave(sides, options.rounds)
         table(f"memory: {what}", sides, FIGURES)
         footer(others, options.rounds)
 

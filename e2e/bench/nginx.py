@@ -25,7 +25,8 @@ http {{
   client_max_body_size 0;
   client_body_buffer_size 1m;
   client_body_temp_path {sink}/body;
-  proxy_temp_path {work}/unused; fastcgi_temp_path {work}/unused; uwsgi_temp_path {work}/unused; scgi_temp_path {work}/unused;
+  proxy_temp_path {work}/unused; fastcgi_temp_path {work}/unused;
+  uwsgi_temp_path {work}/unused; scgi_temp_path {work}/unused;
   server {{
     listen 127.0.0.1:{port} ssl;
     ssl_protocols TLSv1.3;
@@ -51,7 +52,7 @@ class Nginx:
             self.port = free_port()
             configuration = CONFIGURATION.format(work=work, sink=sink, port=self.port)
             (work / "nginx.conf").write_text(configuration)
-            command = ["nginx", "-p", work, "-c", work / "nginx.conf", "-e", work / "nginx.log"]
+            command: list[str | Path] = ["nginx", "-p", work, "-c", work / "nginx.conf", "-e", work / "nginx.log"]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
             if self.answers():
                 return
@@ -98,10 +99,10 @@ def free_port() -> int:
 
 def make_certificates(work: Path) -> None:
     """An authority and two leaves on P-256, as the client makes them."""
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"]
-    authority = ["-keyout", work / "ca.key", "-out", work / "ca.crt", "-subj", "/CN=bench authority"]
+    key: list[str | Path] = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"]
+    authority: list[str | Path] = ["-keyout", work / "ca.key", "-out", work / "ca.crt", "-subj", "/CN=bench authority"]
     must_succeed(["openssl", "req", "-x509", *key, *authority])
     for name, extension in (("server", "subjectAltName=DNS:localhost"), ("client", "extendedKeyUsage=clientAuth")):
-        leaf = ["-keyout", work / f"{name}.key", "-out", work / f"{name}.crt", "-subj", f"/CN={name}"]
-        signer = ["-CA", work / "ca.crt", "-CAkey", work / "ca.key", "-addext", extension]
+        leaf: list[str | Path] = ["-keyout", work / f"{name}.key", "-out", work / f"{name}.crt", "-subj", f"/CN={name}"]
+        signer: list[str | Path] = ["-CA", work / "ca.crt", "-CAkey", work / "ca.key", "-addext", extension]
         must_succeed(["openssl", "req", "-x509", *key, *leaf, *signer, "-addext", "basicConstraints=critical,CA:FALSE"])

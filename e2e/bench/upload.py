@@ -50,4 +50,5 @@ def need_space(folder: Path, size: int) -> None:
     found = os.statvfs(folder)
     free = found.f_bavail * found.f_frsize
     if free < size:
-        raise SystemExit(f"bench: {folder} has {free >> 20} MiB free, {size >> 20} MiB are needed; choose another: --sink, TMPDIR")
+        found_and_needed = f"{folder} has {free >> 20} MiB free, {size >> 20} MiB are needed"
+        raise SystemExit(f"bench: {found_and_needed}; choose another: --sink, TMPDIR")
