@@ -1,6 +1,7 @@
 //! Sends manifest and bundle, and goes on where the driver server says it is, however often the connection breaks. Ends
 //! only with the server's word that every byte lies on its disk with the right digest, or with the reason why not.
 
+pub mod buffers;
 pub mod bundle_body;
 pub mod bundle_source;
 pub mod bundle_transfer;

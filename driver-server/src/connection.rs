@@ -28,8 +28,9 @@ use crate::read_ahead::ReadAhead;
 
 /// Time for a handshake, and for the head of a request, in all: silent peers hold no place for longer.
 const HEAD_TIME: Duration = Duration::from_secs(10);
-/// Largest buffer of hyper in bytes: request heads, and pieces of bodies.
-const HTTP_BUFFER: usize = 1024 * 1024;
+/// Largest buffer of hyper in bytes: request heads, and pieces of bodies. Larger ones gain nothing: each is made anew, and
+/// clearing its pages costs more than the reads that it saves.
+const HTTP_BUFFER: usize = 256 * 1024;
 /// Time for the peer to read the last answer and close.
 const LINGER_TIME: Duration = Duration::from_secs(1);
 /// Most bytes that are read and thrown away meanwhile.

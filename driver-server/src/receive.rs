@@ -15,7 +15,7 @@ use crate::submission::{Receiver, Submission};
 use crate::submission_state::{idle, superseded};
 use crate::turns::Turn;
 
-/// Most pieces that wait for the disk. A piece is at most what hyper's buffer holds: 1 MiB, and usually 16 KiB.
+/// Most pieces that wait for the disk. A piece is at most what hyper's buffer holds: 256 KiB.
 const PIECES: usize = 4;
 
 /// What a body brings.

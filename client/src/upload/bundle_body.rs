@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -37,7 +38,7 @@ pub fn bundle_body(
     offset: u64,
     counters: Arc<Counters>,
     stop: CancellationToken,
-) -> (impl Stream<Item = io::Result<Vec<u8>>> + Send + 'static, JoinHandle<Result<(), SubmitError>>) {
+) -> (impl Stream<Item = io::Result<Bytes>> + Send + 'static, JoinHandle<Result<(), SubmitError>>) {
     let (sender, receiver) = mpsc::channel::<Piece>(READ_AHEAD);
     // Read to the end, or until the body is dropped: the channel's end tells the reader, and the reader's the body.
     let (done, finished) = mpsc::channel::<()>(1);
@@ -71,14 +72,14 @@ async fn hand_over(sender: &mpsc::Sender<Piece>, piece: Piece, stop: &Cancellati
 }
 
 /// Nothing when the reader came to the end; an error when it did not, so that the body is cut and not ended.
-fn proper_end(mut finished: mpsc::Receiver<()>) -> impl Stream<Item = io::Result<Vec<u8>>> + Send {
+fn proper_end(mut finished: mpsc::Receiver<()>) -> impl Stream<Item = io::Result<Bytes>> + Send {
     stream::once(async move { finished.recv().await }).filter_map(|end| async move {
         let cut = || io::Error::other("an input could not be read to its end");
         end.is_none().then(|| Err(cut()))
     })
 }
 
-async fn encode(encoder: Encoder, piece: Piece) -> io::Result<(u64, Vec<u8>)> {
+async fn encode(encoder: Encoder, piece: Piece) -> io::Result<(u64, Bytes)> {
     let len = piece.bytes.len() as u64;
     // Storing is a copy; handing it to another thread would cost more.
     let member = if piece.encoding == Encoding::Stored {
@@ -86,5 +87,5 @@ async fn encode(encoder: Encoder, piece: Piece) -> io::Result<(u64, Vec<u8>)> {
     } else {
         spawn_blocking(move || encoder.member(&piece.bytes, piece.encoding)).await.map_err(io::Error::other)?
     };
-    Ok((len, member))
+    Ok((len, Bytes::from_owner(member)))
 }

@@ -14,6 +14,7 @@ use shared::manifest::Manifest;
 
 use crate::error::SubmitError;
 use crate::inputs::inspected_input::InspectedInput;
+use crate::upload::buffers::{Buffer, Buffers};
 use crate::upload::compress::{Encoding, encoding_for};
 
 /// Bytes of one piece: large enough that a piece's overhead vanishes, small enough that a dozen in flight are nothing.
@@ -27,7 +28,7 @@ const HEAD: usize = 16 * 1024;
 #[derive(Debug)]
 pub struct Piece {
     /// The bytes.
-    pub bytes: Vec<u8>,
+    pub bytes: Buffer,
     /// How they go into gzip.
     pub encoding: Encoding,
 }
@@ -37,6 +38,7 @@ pub struct BundleSource {
     layout: BundleLayout,
     inputs: Vec<InspectedInput>,
     digests: Mutex<Vec<MemberDigest>>,
+    buffers: Buffers,
 }
 
 /// What is known of a member's SHA-256.
@@ -61,7 +63,7 @@ impl BundleSource {
     #[must_use]
     pub fn new(manifest: &Manifest, inputs: Vec<InspectedInput>) -> Self {
         let digests = inputs.iter().map(|input| MemberDigest::begin(input.member.size)).collect();
-        Self { layout: BundleLayout::new(manifest), inputs, digests: Mutex::new(digests) }
+        Self { layout: BundleLayout::new(manifest), inputs, digests: Mutex::new(digests), buffers: Buffers::default() }
     }
 
     /// Length of the tar stream in bytes.
@@ -79,7 +81,7 @@ impl BundleSource {
     /// Reads from tar byte `offset` to the end and hands each piece to `sink`; ends early, without an error, when the
     /// sink answers that nobody wants more. Blocks on the disk.
     pub fn read(&self, offset: u64, sink: &mut dyn FnMut(Piece) -> bool) -> Result<(), SubmitError> {
-        let mut pieces = Pieces::new(sink);
+        let mut pieces = Pieces::new(&self.buffers, sink);
         let mut at = offset;
         while let Some(segment) = self.layout.segment_at(at) {
             let skip = at - segment.start;
@@ -190,9 +192,17 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// A buffer of a piece's length.
+fn empty(buffers: &Buffers) -> Buffer {
+    let mut buffer = buffers.take();
+    buffer.resize(PIECE, 0);
+    buffer
+}
+
 /// Pieces under construction.
 struct Pieces<'a> {
-    buffer: Vec<u8>,
+    buffers: &'a Buffers,
+    buffer: Buffer,
     len: usize,
     encoding: Encoding,
     sink: &'a mut dyn FnMut(Piece) -> bool,
@@ -200,8 +210,8 @@ struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    fn new(sink: &'a mut dyn FnMut(Piece) -> bool) -> Self {
-        Self { buffer: vec![0; PIECE], len: 0, encoding: Encoding::Deflated, sink, wanted: true }
+    fn new(buffers: &'a Buffers, sink: &'a mut dyn FnMut(Piece) -> bool) -> Self {
+        Self { buffers, buffer: empty(buffers), len: 0, encoding: Encoding::Deflated, sink, wanted: true }
     }
 
     fn append(&mut self, mut bytes: &[u8]) {
@@ -235,7 +245,7 @@ impl<'a> Pieces<'a> {
 
     fn flush(&mut self) {
         if self.len > 0 && self.wanted {
-            let mut bytes = std::mem::replace(&mut self.buffer, vec![0; PIECE]);
+            let mut bytes = std::mem::replace(&mut self.buffer, empty(self.buffers));
             bytes.truncate(self.len);
             self.len = 0;
             self.wanted = (self.sink)(Piece { bytes, encoding: self.encoding });
@@ -276,7 +286,7 @@ mod tests {
         let mut bytes = Vec::new();
         source
             .read(offset, &mut |piece| {
-                bytes.extend(piece.bytes);
+                bytes.extend_from_slice(&piece.bytes);
                 true
             })
             .unwrap();

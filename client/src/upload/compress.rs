@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
+use crate::upload::buffers::{Buffer, Buffers};
+
 /// Level for what is not dense: within 5 % of level 6 in size at twice its speed.
 const LEVEL: u32 = 3;
 /// Most bytes that one stored block of deflate holds: its length is a 16-bit number.
@@ -63,13 +65,16 @@ fn entropy(bytes: &[u8]) -> f64 {
 #[derive(Clone, Default)]
 pub struct Encoder {
     idle: Arc<Mutex<Vec<Compress>>>,
+    buffers: Buffers,
 }
 
 impl Encoder {
     /// One whole gzip member that holds `piece`.
     #[must_use]
-    pub fn member(&self, piece: &[u8], encoding: Encoding) -> Vec<u8> {
-        let mut member = Vec::with_capacity(piece.len() + piece.len() / 1000 + 64);
+    pub fn member(&self, piece: &[u8], encoding: Encoding) -> Buffer {
+        let mut member = self.buffers.take();
+        member.clear();
+        member.reserve(piece.len() + piece.len() / 1000 + 64);
         member.extend(HEADER);
         match encoding {
             Encoding::Stored => store(piece, &mut member),
@@ -131,7 +136,7 @@ mod tests {
         fn a09_members_in_a_row_decode_to_all_pieces(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..3000), 1..5), stored in any::<bool>()) {
             let encoder = Encoder::default();
             let encoding = if stored { Encoding::Stored } else { Encoding::Deflated };
-            let wire: Vec<u8> = pieces.iter().flat_map(|piece| encoder.member(piece, encoding)).collect();
+            let wire: Vec<u8> = pieces.iter().flat_map(|piece| encoder.member(piece, encoding).to_vec()).collect();
             prop_assert_eq!(decoded(&wire), pieces.concat());
         }
     }
