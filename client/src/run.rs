@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -111,5 +112,31 @@ fn random_bytes() -> Result<[u8; RANDOM_BYTES], SubmitError> {
 /// `SPARK_USER`, as upstream chooses it: the variable, else the account that submits.
 fn user() -> String {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    set("SPARK_USER").or_else(|| set("USER")).or_else(|| set("LOGNAME")).unwrap_or_else(|| "unknown".to_owned())
+    let account = || {
+        let uid = std::fs::metadata("/proc/self").ok()?.uid();
+        account_name(&std::fs::read_to_string("/etc/passwd").ok()?, uid)
+    };
+    set("SPARK_USER").or_else(account).or_else(|| set("USER")).unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// The name of `uid` in the text of a passwd file.
+fn account_name(passwd: &str, uid: u32) -> Option<String> {
+    let uid = uid.to_string();
+    let named = |line: &str| {
+        let fields: Vec<_> = line.split(':').collect();
+        (fields.get(2) == Some(&uid.as_str())).then(|| fields[0].to_owned())
+    };
+    passwd.lines().find_map(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_is_found_by_its_number() {
+        let passwd = "root:x:0:0::/:/bin/sh\nann:x:1000:1000::/home:/bin/sh\n";
+        assert_eq!(account_name(passwd, 1000).as_deref(), Some("ann"));
+        assert_eq!(account_name(passwd, 10), None);
+    }
 }

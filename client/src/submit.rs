@@ -30,7 +30,7 @@ use crate::preflight::preflight;
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::settings::names::SubmissionNames;
-use crate::sweep::sweep_doors;
+use crate::sweep::sweep;
 use crate::upload::transfer::Transfer;
 
 /// Longest life of a certificate.
@@ -104,10 +104,8 @@ impl<T: Transfer> Submission<'_, T> {
     /// Steps 3 to 7.
     async fn up_to_upload(&self, created: &Created<'_>) -> Result<Uploaded<T::Connection>, Problems> {
         let Self { cluster, settings, names, transfer, progress, .. } = self;
-        let (context, ()) = tokio::join!(
-            preflight(cluster, settings, names, self.context()?, self.who),
-            sweep_doors(cluster, progress),
-        );
+        let (context, ()) =
+            tokio::join!(preflight(cluster, settings, names, self.context()?, self.who), sweep(cluster, progress),);
         let context = context?;
         let server_name = format!("{}.{}.svc", names.headless_service, cluster.namespace());
         let lifetime = settings.deadlines.lease.min(CERTIFICATE_LIMIT);

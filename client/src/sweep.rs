@@ -1,38 +1,48 @@
-//! A submit that passes by removes doors whose lease ended long ago: their submissions died before launch, and ports are
-//! scarce. One list call, and nothing that a missing right or a busy server could spoil.
+//! A submit that passes by removes what earlier ones left behind before their launch, once the lease on it is long over:
+//! doors, since ports are scarce, and Secrets, since a submit that dies right after making one leaves it without an owner.
+//! A list call for each, and nothing that a missing right or a busy server could spoil.
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{Secret, Service};
 use kube::ResourceExt;
 use kube::api::ListParams;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Namespaced};
 use crate::objects::driver_pod::{LEASE_ANNOTATION, MANAGED_BY_LABEL};
 use crate::progress::Progress;
 
 /// How far two clocks may differ: a live submission must never look expired.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(10);
 
-/// Removes expired doors of the namespace.
-pub async fn sweep_doors(cluster: &Cluster, progress: &Progress) {
+/// Removes expired doors and Secrets of the namespace.
+pub async fn sweep(cluster: &Cluster, progress: &Progress) {
+    tokio::join!(
+        sweep_kind::<Service>(cluster, progress, "door", is_door),
+        sweep_kind::<Secret>(cluster, progress, "secret", |_| true),
+    );
+}
+
+async fn sweep_kind<K: Namespaced>(cluster: &Cluster, progress: &Progress, word: &str, ours: impl Fn(&K) -> bool) {
     let (key, value) = MANAGED_BY_LABEL;
-    let listed = cluster.api::<Service>().list(&ListParams::default().labels(&format!("{key}={value}"))).await;
-    let services = listed.map(|list| list.items).unwrap_or_default();
-    for door in expired_doors(&services, Timestamp::now()) {
-        let (name, uid) = (door.name_any(), door.uid().unwrap_or_default());
-        if cluster.delete::<Service>(&name, &uid, None).await.is_ok() {
-            progress.say(format!("removed door {name}, left behind by an earlier submission"));
+    let listed = cluster.api::<K>().list(&ListParams::default().labels(&format!("{key}={value}"))).await;
+    let now = Timestamp::now();
+    for object in listed.map(|list| list.items).unwrap_or_default() {
+        let (name, uid) = (object.name_any(), object.uid().unwrap_or_default());
+        if ours(&object) && lease_is_over(&object, now) && cluster.delete::<K>(&name, &uid, None).await.is_ok() {
+            progress.say(format!("removed {word} {name}, left behind by an earlier submission"));
         }
     }
 }
 
-/// Those that hold a node port and whose lease is over for everyone's clock. Without a readable lease nothing is ours.
-fn expired_doors(services: &[Service], now: Timestamp) -> impl Iterator<Item = &Service> {
-    services.iter().filter(move |service| {
-        let is_door = service.spec.as_ref().is_some_and(|spec| spec.type_.as_deref() == Some("NodePort"));
-        let lease = service.annotations().get(LEASE_ANNOTATION).and_then(|text| text.parse::<Timestamp>().ok());
-        is_door && lease.is_some_and(|lease| now.duration_since(lease) > CLOCK_TOLERANCE)
-    })
+/// Whether it holds a node port; the headless Service lives with its driver, whatever its lease.
+fn is_door(service: &Service) -> bool {
+    service.spec.as_ref().is_some_and(|spec| spec.type_.as_deref() == Some("NodePort"))
+}
+
+/// Whether its lease is over on everyone's clock. Without a readable lease it is not ours to remove.
+fn lease_is_over(object: &impl ResourceExt, now: Timestamp) -> bool {
+    let lease = object.annotations().get(LEASE_ANNOTATION).and_then(|text| text.parse::<Timestamp>().ok());
+    lease.is_some_and(|lease| now.duration_since(lease) > CLOCK_TOLERANCE)
 }
 
 #[cfg(test)]
@@ -44,14 +54,21 @@ mod tests {
     #[test]
     fn t02_a_lease_is_over_only_when_it_is_over_on_every_clock() {
         let lease = context().lease_until;
-        let mut unreadable = door_service(&settings(), &names(), &context(), None);
-        unreadable.annotations_mut().insert(LEASE_ANNOTATION.into(), "soon".into());
-        let services = [
-            door_service(&settings(), &names(), &context(), None),
-            headless_service(&settings(), &names(), &context(), None),
-            unreadable,
-        ];
-        let count = |minutes: i64| expired_doors(&services, lease + SignedDuration::from_mins(minutes)).count();
-        assert_eq!([count(-60), count(0), count(10), count(11)], [0, 0, 0, 1]);
+        let door = door_service(&settings(), &names(), &context(), None);
+        let over = |minutes: i64| lease_is_over(&door, lease + SignedDuration::from_mins(minutes));
+        assert_eq!([over(-60), over(0), over(10), over(11)], [false, false, false, true]);
+    }
+
+    #[test]
+    fn t02_a_lease_that_cannot_be_read_is_never_over() {
+        let mut door = door_service(&settings(), &names(), &context(), None);
+        door.annotations_mut().insert(LEASE_ANNOTATION.into(), "soon".into());
+        assert!(!lease_is_over(&door, Timestamp::MAX));
+    }
+
+    #[test]
+    fn d02_the_headless_service_is_no_door() {
+        assert!(is_door(&door_service(&settings(), &names(), &context(), None)));
+        assert!(!is_door(&headless_service(&settings(), &names(), &context(), None)));
     }
 }

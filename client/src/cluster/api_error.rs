@@ -119,7 +119,7 @@ fn explain_status(status: &Status, action: &str) -> SubmitError {
     if range_is_full(status) {
         return fail(ErrorCode::PortsExhausted, "no node port is free")
             .hint("list the doors: kubectl get services -A -l app.kubernetes.io/managed-by=airlock")
-            .hint("remove those left behind: airlock sweep");
+            .hint("see who holds them: kubectl get services --all-namespaces | grep NodePort");
     }
     match status.code {
         401 => credentials(action).because(text.to_owned()),

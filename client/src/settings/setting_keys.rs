@@ -224,8 +224,12 @@ pub fn reference_table() -> String {
     let mut text = "| key | default | value | meaning | since |\n|---|---|---|---|---|\n".to_owned();
     for line in SETTING_KEYS {
         let SettingKey { name, treatment, default, unit, meaning, since } = line;
-        let refused = if matches!(treatment, Refused | Only(_)) { "**refused:** " } else { "" };
-        let _ = writeln!(text, "| `{name}` | {default} | {unit} | {refused}{meaning} | {since} |");
+        let meaning = match treatment {
+            Refused => format!("**refused:** {meaning}"),
+            Only(value) => format!("**only `{value}`:** another value {meaning}"),
+            _ => (*meaning).to_owned(),
+        };
+        let _ = writeln!(text, "| `{name}` | {default} | {unit} | {meaning} | {since} |");
     }
     text
 }
