@@ -1,6 +1,12 @@
 //! From the manifest to the one command that the driver server becomes: a pure function, byte for byte, with no shell
 //! between. Whether and when it is executed is decided elsewhere.
 
+pub mod archive;
+#[cfg(test)]
+mod archive_tests;
+pub mod become_driver;
+pub mod work_directory;
+
 use std::path::{Path, PathBuf};
 
 use shared::driver_contract::{BUNDLE, CONF, PROPERTIES_FILE, WORK_DIR};

@@ -2,55 +2,30 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`cli`], [`life`], [`ending`] | command line; the server's life in order; every end but the launch |
-//! | [`listen`], [`server`], [`connection`], [`admission`], [`read_ahead`], [`tls`], [`log_budget`] | sockets: who gets in, and what strangers may cost |
-//! | [`handlers`], [`problem`], [`manifest_body`] | HTTP: the four requests, and refusals that arrive |
-//! | [`submission`], [`submission_state`], [`turns`], [`activity`] | the one submission's state, whose turn it is, the idle deadline |
-//! | [`receive`], [`inflate`], [`unpack`], [`sums`], [`staging`], [`received`] | from a body to proved files |
-//! | [`directory`], [`work_directory`], [`archive`] | what lies where on disk |
-//! | [`launch`], [`become_driver`], [`signals`] | the driver's command, and becoming it |
+//! | [`cli`], [`life`], [`ending`], [`signals`] | command line; the server's life in order; every end but the launch |
+//! | [`sockets`] | who gets in, and what strangers may cost |
+//! | [`http`] | the four requests, and refusals that arrive |
+//! | [`submission`] | the one submission's state, whose turn it is, the idle deadline |
+//! | [`bundle`] | from a body to proved files |
+//! | [`directory`] | what lies where on disk |
+//! | [`launch`] | the driver's command, its working directory, and becoming it |
 //! | [`own_objects`] | deletes own Kubernetes objects after a failure |
 
-pub mod activity;
-pub mod admission;
-pub mod archive;
-#[cfg(test)]
-mod archive_tests;
-pub mod become_driver;
+pub mod bundle;
 pub mod cli;
-pub mod connection;
 pub mod directory;
 pub mod ending;
 pub mod error;
-mod gzip_header;
-pub mod handlers;
-pub mod inflate;
+pub mod http;
 pub mod launch;
 pub mod life;
-pub mod listen;
-pub mod log_budget;
-pub mod manifest_body;
 pub mod own_objects;
-pub mod problem;
-pub mod read_ahead;
-pub mod receive;
-pub mod received;
-pub mod server;
 pub mod signals;
-pub mod staging;
+pub mod sockets;
 pub mod submission;
-pub mod submission_state;
-pub mod sums;
-mod tar_header;
 #[cfg(test)]
 #[path = "../tests/common/bundle.rs"]
 mod test_bundle;
-pub mod tls;
-pub mod turns;
-pub mod unpack;
-#[cfg(test)]
-mod unpack_tests;
-pub mod work_directory;
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -68,7 +43,7 @@ pub fn run(arguments: &Arguments) -> u8 {
     report_panics(panicked.clone());
     let served = panic::catch_unwind(AssertUnwindSafe(|| life::serve(arguments, &panicked)));
     let failure = match served {
-        Ok(Ok(command)) => become_driver::become_driver(&command),
+        Ok(Ok(command)) => launch::become_driver::become_driver(&command),
         Ok(Err(refusal)) => refusal,
         Err(_) => Refusal::bug("the driver server panicked; its log says where"),
     };

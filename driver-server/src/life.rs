@@ -11,14 +11,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::cli::Arguments;
-use crate::connection::Connections;
 use crate::directory::Directory;
 use crate::error::Refusal;
+use crate::http::handlers;
 use crate::launch::DriverCommand;
+use crate::launch::become_driver;
 use crate::signals::Signals;
+use crate::sockets::connection::Connections;
+use crate::sockets::{listen, server, tls};
 use crate::submission::Submission;
-use crate::submission_state::idle;
-use crate::{become_driver, handlers, listen, server, tls};
+use crate::submission::submission_state::idle;
 
 /// Threads for connections: the bytes of one upload keep one busy with TLS, and a second answers meanwhile.
 const WORKERS: usize = 2;

@@ -2,6 +2,11 @@
 //! made here, under one lock that is never held over work. Work on files is done on blocking threads and outlives the
 //! request that asked for it. HTTP is not known here.
 
+pub mod activity;
+pub mod receive;
+pub mod submission_state;
+pub mod turns;
+
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,17 +20,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info};
 
-use crate::activity::Activity;
+use crate::bundle::inflate::Inflater;
+use crate::bundle::received;
+use crate::bundle::staging::{Staging, hex};
+use crate::bundle::unpack::Unpacker;
 use crate::directory::Directory;
 use crate::error::Refusal;
-use crate::inflate::Inflater;
+use crate::launch::work_directory;
 use crate::launch::{self, DriverCommand};
-use crate::receive::{Ended, Piece};
-use crate::staging::{Staging, hex};
-use crate::submission_state::{Proved, State, superseded};
-use crate::turns::{Turn, Turns};
-use crate::unpack::Unpacker;
-use crate::{received, work_directory};
+use crate::submission::activity::Activity;
+use crate::submission::receive::{Ended, Piece};
+use crate::submission::submission_state::{Proved, State, superseded};
+use crate::submission::turns::{Turn, Turns};
 
 /// The receiver, held by the upload whose turn it is.
 pub type Receiver = OwnedMutexGuard<Option<Unpacker>>;

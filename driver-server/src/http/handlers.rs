@@ -18,10 +18,10 @@ use shared::protocol::{
 use shared::report::Failure as _;
 
 use crate::error::Refusal;
-use crate::manifest_body;
-use crate::problem::{refuse, status_of};
-use crate::receive;
+use crate::http::manifest_body;
+use crate::http::problem::{refuse, status_of};
 use crate::submission::Submission;
+use crate::submission::receive;
 
 /// Routes to `submission`.
 pub fn router(submission: Arc<Submission>) -> Router {

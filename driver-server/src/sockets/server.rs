@@ -7,8 +7,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::connection::Connections;
-use crate::log_budget::LogBudget;
+use crate::sockets::connection::Connections;
+use crate::sockets::log_budget::LogBudget;
 
 /// Pause after a failed accept: descriptors or memory may be free again then.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -22,9 +22,9 @@ use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use crate::admission::Admission;
-use crate::log_budget::LogBudget;
-use crate::read_ahead::ReadAhead;
+use crate::sockets::admission::Admission;
+use crate::sockets::log_budget::LogBudget;
+use crate::sockets::read_ahead::ReadAhead;
 
 /// Time for a handshake, and for the head of a request, in all: silent peers hold no place for longer.
 const HEAD_TIME: Duration = Duration::from_secs(10);

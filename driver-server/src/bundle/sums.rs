@@ -5,8 +5,8 @@ use sha2::{Digest as _, Sha256};
 use shared::error_code::ErrorCode;
 use shared::manifest::Member;
 
+use crate::bundle::staging::{Sha256Digest, hex};
 use crate::error::Refusal;
-use crate::staging::{Sha256Digest, hex};
 
 /// Most names that one refusal lists.
 const NAMES_SHOWN: usize = 10;

@@ -6,8 +6,8 @@ use crc32fast::Hasher;
 use flate2::{Decompress, FlushDecompress, Status};
 use shared::error_code::ErrorCode;
 
+use crate::bundle::gzip_header::{GzipHeader, HeaderFault};
 use crate::error::Refusal;
-use crate::gzip_header::{GzipHeader, HeaderFault};
 
 /// Size in bytes of the buffer that plain bytes go through, so also the most that is decoded past a refusal.
 const BUFFER: usize = 128 * 1024;

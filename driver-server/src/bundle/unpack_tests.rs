@@ -10,13 +10,13 @@ use shared::manifest::{Member, MemberKind};
 use shared::report::Failure as _;
 use tempfile::TempDir;
 
+use crate::bundle::inflate::Inflater;
+use crate::bundle::received;
+use crate::bundle::staging::{Staging, hex};
+use crate::bundle::unpack::Unpacker;
 use crate::directory::Directory;
 use crate::error::Refusal;
-use crate::inflate::Inflater;
-use crate::received;
-use crate::staging::{Staging, hex};
 use crate::test_bundle::{Bundle, gzip, member};
-use crate::unpack::Unpacker;
 
 /// A receiver of `bundle`, and where it writes.
 struct Rig {
@@ -485,6 +485,6 @@ proptest! {
         let mut rig = Rig::new(&bundle);
         rig.unpacker.push(&tar[..start.index(tar.len())]).unwrap();
         let _ = rig.unpacker.push(&bytes).and_then(|()| rig.unpacker.push(&bytes));
-        let _ = crate::manifest_body::parse(&bytes);
+        let _ = crate::http::manifest_body::parse(&bytes);
     }
 }

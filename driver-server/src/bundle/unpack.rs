@@ -6,10 +6,10 @@ use shared::bundle::{BundleLayout, Content, Segment};
 use shared::error_code::ErrorCode;
 use shared::manifest::{Manifest, Member};
 
+use crate::bundle::staging::{Sha256Digest, StagedFile, Staging};
+use crate::bundle::sums::SumsCheck;
+use crate::bundle::tar_header::{self, BLOCK_SIZE, Block};
 use crate::error::Refusal;
-use crate::staging::{Sha256Digest, StagedFile, Staging};
-use crate::sums::SumsCheck;
-use crate::tar_header::{self, BLOCK_SIZE, Block};
 
 /// A receiver at some byte of the tar stream.
 pub struct Unpacker {

@@ -11,9 +11,9 @@ use http_body_util::BodyExt as _;
 use tokio::sync::mpsc;
 
 use crate::error::Refusal;
+use crate::submission::submission_state::{idle, superseded};
+use crate::submission::turns::Turn;
 use crate::submission::{Receiver, Submission};
-use crate::submission_state::{idle, superseded};
-use crate::turns::Turn;
 
 /// Most pieces that wait for the disk. A piece is at most what hyper's buffer holds: 256 KiB.
 const PIECES: usize = 4;

@@ -8,9 +8,9 @@ use cap_std::fs::Dir;
 use shared::driver_contract::{BUNDLE, WORK_DIR};
 use shared::manifest::{Manifest, Member, MemberKind};
 
-use crate::archive;
 use crate::directory::{Directory, make_dir};
 use crate::error::Refusal;
+use crate::launch::archive;
 
 /// Makes the working directory of the verified bundle of `manifest`.
 pub fn prepare(directory: &Directory, manifest: &Manifest) -> Result<(), Refusal> {

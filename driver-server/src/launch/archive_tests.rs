@@ -12,11 +12,11 @@ use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::archive::{Format, format_of};
 use crate::directory::Directory;
 use crate::error::Refusal;
+use crate::launch::archive::{Format, format_of};
+use crate::launch::work_directory;
 use crate::test_bundle::{Bundle, gzip, member};
-use crate::work_directory;
 
 /// The working directory of one archive with this name and content.
 fn work_dir(name: &str, bytes: &[u8]) -> (TempDir, Result<(), Refusal>) {
