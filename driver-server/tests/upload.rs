@@ -475,7 +475,10 @@ proptest! {
                 let request = tokio::spawn(client.patch_request(status.offset).body(body).send());
                 feed.send(Ok(Bytes::copy_from_slice(&sent[..sent.len() * share / 100]))).await.unwrap();
                 let _ = feed.send(Err(std::io::Error::other("cut"))).await;
-                assert!(request.await.unwrap().is_err());
+                // The earlier cut may still be at work behind the offset that was stated: then this one is refused, not broken.
+                if let Ok(response) = request.await.unwrap() {
+                    assert_eq!(response.status(), 409);
+                }
             }
             // Asks until the cut request has ended on the other side too.
             let mut offset = client.get().await.unwrap().offset;
