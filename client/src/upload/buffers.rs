@@ -1,5 +1,5 @@
 //! Buffers that come back. The allocator returns each large one to the kernel when it is freed, and clearing its pages anew
-//! for every piece took a third of an upload's CPU time. There are never more than were in use at one time.
+//! for every piece took a quarter of an upload's CPU time. There are never more than were in use at one time.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
