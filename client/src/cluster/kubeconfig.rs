@@ -28,7 +28,8 @@ pub fn files(variable: Option<&std::ffi::OsStr>, home: Option<&Path>) -> Vec<Pat
     candidates.into_iter().filter(|path| path.exists()).collect()
 }
 
-/// All `files` as one; the first value of each name wins. None without files.
+/// All `files` as one; the first value of each name wins. None without files, or with files that
+/// name nothing: `KUBECONFIG=/dev/null` is how kubectl's users say "none".
 pub fn read(files: &[PathBuf]) -> Result<Option<Kubeconfig>, SubmitError> {
     let mut merged: Option<Kubeconfig> = None;
     for file in files {
@@ -38,7 +39,7 @@ pub fn read(files: &[PathBuf]) -> Result<Option<Kubeconfig>, SubmitError> {
             None => next,
         });
     }
-    Ok(merged)
+    Ok(merged.filter(|all| !(all.contexts.is_empty() && all.clusters.is_empty() && all.auth_infos.is_empty())))
 }
 
 /// Says what is wrong with `file`. A parser's own text quotes lines of the file, so only the place is taken from it.

@@ -96,4 +96,5 @@ fn k03_what_is_not_supported_is_said() {
 fn without_any_file_there_is_no_kubeconfig() {
     assert_eq!(files(None, Some(Path::new("/does/not/exist"))), Vec::<PathBuf>::new());
     assert!(read(&[]).unwrap().is_none());
+    assert!(read(&["/dev/null".into()]).unwrap().is_none());
 }
