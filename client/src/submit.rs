@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Pod, Secret};
+use k8s_openapi::api::core::v1::{Pod, Secret, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
 use shared::error_code::ErrorCode;
@@ -19,7 +19,7 @@ use crate::door;
 use crate::driver::driver_log::DriverLog;
 use crate::driver::driver_watch::{DriverPod, await_server, ended_early, until_ended};
 use crate::driver::follow::follow;
-use crate::driver::launched::{Launched, settle};
+use crate::driver::launched::{LaunchTarget, Launched, settle};
 use crate::driver::phase_lines::{self, Application};
 use crate::driver::pod_state::Ended;
 use crate::error::{Problems, SubmitError};
@@ -74,6 +74,7 @@ async fn bug_for_panic<R>(steps: impl Future<Output = Result<R, Problems>>) -> R
 /// What stands when the bundle is verified.
 struct Uploaded<C> {
     driver: DriverPod,
+    door: Service,
     connection: C,
 }
 
@@ -126,7 +127,7 @@ impl<T: Transfer> Submission<'_, T> {
         created.door_is_open(port);
         let uploading = self.upload(&pod, port, &server_name, &credentials);
         let connection = self.beside_the_pod(&driver, uploading).await?;
-        Ok(Uploaded { driver, connection })
+        Ok(Uploaded { driver, door, connection })
     }
 
     fn context(&self) -> Result<PodContext, SubmitError> {
@@ -188,8 +189,9 @@ impl<T: Transfer> Submission<'_, T> {
         interrupts: &mut Interrupts,
         pressed: &mut Option<Interrupt>,
     ) -> Launched {
-        let (limit, Uploaded { driver, connection }) = (self.settings.deadlines.reach, uploaded);
-        let settling = settle(self.transfer, connection, self.cluster, driver, limit);
+        let Uploaded { driver, door, connection } = uploaded;
+        let target = LaunchTarget { cluster: self.cluster, driver, door };
+        let settling = settle(self.transfer, connection, &target, self.settings.deadlines.reach);
         let settled = self.finish_anyway(interrupts, pressed, settling).await;
         settled.unwrap_or_else(|| Launched::Unknown(self.maybe_launched(pressed.unwrap_or(Interrupt::Int))))
     }

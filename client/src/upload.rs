@@ -201,12 +201,23 @@ impl<'a> Upload<'a> {
     }
 }
 
+/// Why a launch did not happen.
+#[derive(Debug)]
+pub enum LaunchError {
+    /// No connection came about: the server has not heard of it.
+    NotSent(DialError),
+    /// The server said no.
+    Refused(SubmitError),
+}
+
 /// Asks for the launch. None when the answer was lost: the driver may have been launched.
-pub async fn launch(connection: &Connection) -> Result<Option<SubmissionStatus>, SubmitError> {
-    let request = connection.request(Method::POST, LAUNCH_PATH).timeout(SMALL_REQUEST);
-    match answer(request.send().await).await {
+pub async fn launch(connection: &Connection) -> Result<Option<SubmissionStatus>, LaunchError> {
+    let sent = connection.request(Method::POST, LAUNCH_PATH).timeout(SMALL_REQUEST).send().await;
+    let connected = sent.as_ref().err().is_none_or(|error| !error.is_connect());
+    match answer(sent).await {
         Ok(status) => Ok(Some(status)),
-        Err(RequestError::Refused(problem)) => Err(refusal(&problem)),
+        Err(RequestError::Refused(problem)) => Err(LaunchError::Refused(refusal(&problem))),
+        Err(RequestError::NoAnswer(why)) if !connected => Err(LaunchError::NotSent(why)),
         Err(RequestError::NoAnswer(_)) => Ok(None),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, Service};
 use kube::ResourceExt;
 use shared::error_code::ErrorCode;
 use shared::protocol::SubmissionState;
@@ -29,65 +29,99 @@ pub enum Launched {
     Unknown(SubmitError),
 }
 
-/// Launches, and finds out for `limit` at most whether that happened.
+/// What a launch is asked of, and what its silence is judged by.
+pub struct LaunchTarget<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster,
+    /// The pod with the driver server.
+    pub driver: &'a DriverPod,
+    /// The way to it.
+    pub door: &'a Service,
+}
+
+/// Launches, and finds out whether that happened: for `limit` at most after the server was last heard of.
 pub async fn settle<T: Transfer>(
     transfer: &T,
     connection: &mut T::Connection,
-    cluster: &Cluster,
-    driver: &DriverPod,
+    target: &LaunchTarget<'_>,
     limit: Duration,
 ) -> Launched {
-    let end = Instant::now() + limit;
+    let (mut end, mut sent) = (Instant::now() + limit, false);
     loop {
-        let lost = match transfer.launch(connection).await {
+        let silent = match transfer.launch(connection).await {
             LaunchAnswer::Launched => return Launched::Yes,
             LaunchAnswer::Refused(error) => return Launched::No(error),
-            LaunchAnswer::Lost(error) => error,
+            LaunchAnswer::NotSent(error) => error,
+            LaunchAnswer::Lost(error) => {
+                sent = true;
+                error
+            }
         };
-        // The server closes its port when it launches and when it ends: the pod tells which.
         match transfer.state(connection).await {
             Ok(SubmissionState::Launched) => return Launched::Yes,
-            Ok(SubmissionState::Waiting | SubmissionState::Receiving) => return Launched::No(upload_lost(driver)),
-            Ok(SubmissionState::Verified) => {}
+            Ok(SubmissionState::Waiting | SubmissionState::Receiving) => return Launched::No(target.upload_lost()),
+            // It unpacks archives, which takes as long as it takes.
+            Ok(SubmissionState::Verified) => end = Instant::now() + limit,
             Err(silence) => {
-                if let Some(settled) = ask_the_pod(cluster, driver, silence).await {
+                if let Some(settled) = target.judge(silence, sent).await {
                     return settled;
                 }
             }
         }
         if Instant::now() >= end {
-            return Launched::Unknown(unknown(driver, lost));
+            return if sent { Launched::Unknown(target.unknown(silent)) } else { Launched::No(silent) };
         }
         sleep(LOOK_INTERVAL).await;
     }
 }
 
-/// What the pod says, read after the server was found silent. A container that runs behind a closed port has launched;
-/// behind a way that may be broken it may be either.
-async fn ask_the_pod(cluster: &Cluster, driver: &DriverPod, silence: Silence) -> Option<Launched> {
-    let pod = cluster.find::<Pod>(&driver.name).await.ok()?;
-    let Some(pod) = pod.filter(|pod| pod.uid().as_deref() == Some(&driver.uid)) else {
-        let text = format!("pod {} is gone, and whether it was launched is not known", driver.name);
-        return Some(Launched::Unknown(SubmitError::new(ErrorCode::DriverLost, text)));
-    };
-    match pod_state(&pod, &[]) {
-        PodState::Ended(ended) if ended.stated_failure().is_some() => {
-            Some(Launched::No(ended_early(&driver.name, &ended)))
+impl LaunchTarget<'_> {
+    /// What the cluster says, asked after the server was found silent. `sent`: a launch may have arrived. None: ask again.
+    async fn judge(&self, silence: Silence, sent: bool) -> Option<Launched> {
+        let pod = self.cluster.find::<Pod>(&self.driver.name).await.ok()?;
+        let Some(pod) = pod.filter(|pod| pod.uid().as_deref() == Some(&self.driver.uid)) else {
+            let gone = SubmitError::new(ErrorCode::DriverLost, format!("pod {} is gone", self.driver.name));
+            return Some(if sent { Launched::Unknown(gone) } else { Launched::No(gone) });
+        };
+        match pod_state(&pod, &[]) {
+            PodState::Ended(ended) if !sent || ended.stated_failure().is_some() => {
+                Some(Launched::No(ended_early(&self.driver.name, &ended)))
+            }
+            PodState::Ended(_) => Some(Launched::Yes),
+            PodState::Running if silence == Silence::Closed => self.judge_closed_port(sent).await,
+            _ => None,
         }
-        PodState::Ended(_) => Some(Launched::Yes),
-        PodState::Running if silence == Silence::Closed => Some(Launched::Yes),
-        _ => None,
     }
-}
 
-fn upload_lost(driver: &DriverPod) -> SubmitError {
-    SubmitError::new(ErrorCode::UploadLost, format!("pod {} has lost the bundle before the launch", driver.name))
-}
+    /// The container runs behind a port that refuses. With the door in place, the server has closed it: it has become the
+    /// driver. Without the door it would refuse just the same, and that proves nothing.
+    async fn judge_closed_port(&self, sent: bool) -> Option<Launched> {
+        let door = self.cluster.find::<Service>(&self.door.name_any()).await.ok()?;
+        let in_place =
+            door.is_some_and(|door| door.uid() == self.door.uid() && door.metadata.deletion_timestamp.is_none());
+        match (in_place, sent) {
+            (true, true) => Some(Launched::Yes),
+            (true, false) => None,
+            (false, true) => Some(Launched::Unknown(self.unknown(self.door_gone()))),
+            (false, false) => Some(Launched::No(self.door_gone())),
+        }
+    }
 
-fn unknown(driver: &DriverPod, lost: SubmitError) -> SubmitError {
-    let pod = &driver.name;
-    SubmitError::new(ErrorCode::DriverUnreachable, format!("the launch of pod {pod} was sent, and no answer came"))
-        .because(lost)
-        .hint(format!("the pod is left alone, as the driver may run: kubectl logs {pod}"))
-        .hint("if it was not launched, it ends by itself after spark.airlock.timeout.idle")
+    fn door_gone(&self) -> SubmitError {
+        let what = format!("somebody removed the door {} before the launch", self.door.name_any());
+        SubmitError::new(ErrorCode::DriverUnreachable, what).hint("submit again; look who deletes Services of Airlock")
+    }
+
+    fn upload_lost(&self) -> SubmitError {
+        let what = format!("pod {} has lost the bundle before the launch", self.driver.name);
+        SubmitError::new(ErrorCode::UploadLost, what)
+    }
+
+    fn unknown(&self, lost: SubmitError) -> SubmitError {
+        let pod = &self.driver.name;
+        SubmitError::new(ErrorCode::DriverUnreachable, format!("the launch of pod {pod} was sent, and no answer came"))
+            .because(lost)
+            .hint(format!("the pod is left alone, as the driver may run: kubectl logs {pod}"))
+            .hint("if it was not launched, it ends by itself after spark.airlock.timeout.idle")
+    }
 }

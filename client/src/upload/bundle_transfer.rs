@@ -99,7 +99,11 @@ impl Transfer for BundleTransfer {
         match upload::launch(&reached.connection).await {
             Ok(Some(_)) => LaunchAnswer::Launched,
             Ok(None) => LaunchAnswer::Lost(lost()),
-            Err(error) => LaunchAnswer::Refused(error),
+            Err(upload::LaunchError::NotSent(why)) => LaunchAnswer::NotSent(
+                SubmitError::new(ErrorCode::DriverUnreachable, "the driver server can no longer be reached")
+                    .because(why.to_string()),
+            ),
+            Err(upload::LaunchError::Refused(error)) => LaunchAnswer::Refused(error),
         }
     }
 

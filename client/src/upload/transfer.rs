@@ -18,6 +18,8 @@ pub enum LaunchAnswer {
     Launched,
     /// The server has said no: nothing was started.
     Refused(SubmitError),
+    /// No connection came about, so the request cannot have arrived.
+    NotSent(SubmitError),
     /// The request may have arrived, and no answer came.
     Lost(SubmitError),
 }
@@ -25,7 +27,7 @@ pub enum LaunchAnswer {
 /// Why the driver server does not say how far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
-    /// Its port is closed. It closes it when it launches, and when it ends.
+    /// Its port is closed. It closes it when it launches and when it ends; a door that is gone looks the same.
     Closed,
     /// Nothing came back, which may be the way's fault.
     NoAnswer,

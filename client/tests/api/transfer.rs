@@ -1,7 +1,7 @@
 //! The middle part of a submission, scripted: what connects, what breaks, what hangs.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use client::error::SubmitError;
@@ -32,6 +32,8 @@ pub(crate) struct FakeTransfer {
     pub(crate) sending: Notify,
     pub(crate) launching: Notify,
     pub(crate) candidates: Mutex<Vec<Candidate>>,
+    /// When set, the first launch waits for it.
+    pub(crate) gate: Mutex<Option<Arc<Notify>>>,
 }
 
 impl Default for FakeTransfer {
@@ -45,6 +47,7 @@ impl Default for FakeTransfer {
             sending: Notify::new(),
             launching: Notify::new(),
             candidates: Mutex::default(),
+            gate: Mutex::default(),
         }
     }
 }
@@ -91,6 +94,10 @@ impl Transfer for FakeTransfer {
     async fn launch(&self, (): &mut ()) -> LaunchAnswer {
         *self.launches.lock().unwrap() += 1;
         self.launching.notify_one();
+        let gate = self.gate.lock().unwrap().take();
+        if let Some(gate) = gate {
+            gate.notified().await;
+        }
         let next = self.launch.lock().unwrap().pop_front();
         match next {
             Some(Some(answer)) => answer,

@@ -13,7 +13,7 @@ use client::upload::transfer::{LaunchAnswer, Silence};
 use serde_json::{Value, json};
 use shared::error_code::ErrorCode;
 use shared::protocol::SubmissionState;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::api::{ApiServer, FakeTransfer, Fault, Rule, Step, status};
 use crate::pods::{ended, running, unschedulable, waiting};
@@ -399,6 +399,46 @@ async fn x03_a_launch_whose_answer_is_lost_is_asked_about() {
     failed.transfer = FakeTransfer::launches(vec![lost(), lost()]);
     assert_eq!(failed.fails().await, "E_LAUNCH");
     failed.assert_nothing_left();
+}
+
+/// A driver that seems to run on, whose port is closed, and whose door somebody removes before the launch is answered so.
+async fn robbed_of_its_door(answer: LaunchAnswer) -> (Case, Problems) {
+    let mut case = Case::long().await;
+    case.transfer = FakeTransfer::launches(vec![Some(answer)]);
+    *case.transfer.state.lock().unwrap() = Err(Silence::Closed);
+    let gate = Arc::new(Notify::new());
+    *case.transfer.gate.lock().unwrap() = Some(Arc::clone(&gate));
+    let robbing = async {
+        case.transfer.launching.notified().await;
+        case.server.delete("services", case.names.door_service.as_str());
+        gate.notify_one();
+    };
+    let (outcome, ()) = tokio::join!(case.run(), robbing);
+    let problems = outcome.map(|outcome| panic!("{outcome:?}")).unwrap_err();
+    (case, problems)
+}
+
+#[tokio::test]
+async fn x03_a_door_that_is_gone_is_no_sign_of_a_launch() {
+    let error = || SubmitError::new(ErrorCode::DriverUnreachable, "scripted");
+    // Never sent: nothing was launched, and everything goes.
+    let (case, problems) = robbed_of_its_door(LaunchAnswer::NotSent(error())).await;
+    assert_eq!(problems.code(), ErrorCode::DriverUnreachable);
+    assert!(problems.to_string().contains("removed the door"), "{problems}");
+    case.assert_nothing_left();
+    // Perhaps sent: the pod may be the driver, so it stays, and nobody claims that it is.
+    let (case, problems) = robbed_of_its_door(LaunchAnswer::Lost(error())).await;
+    assert_eq!(problems.code(), ErrorCode::DriverUnreachable);
+    case.assert_launched();
+}
+
+#[tokio::test]
+async fn x03_a_launch_that_could_not_be_sent_is_sent_again() {
+    let error = SubmitError::new(ErrorCode::DriverUnreachable, "scripted");
+    let mut case = Case::short().await;
+    case.transfer = FakeTransfer::launches(vec![Some(LaunchAnswer::NotSent(error))]);
+    assert!(matches!(case.run().await.unwrap(), Outcome::Ended(end) if end.exit_code == 0));
+    assert_eq!(*case.transfer.launches.lock().unwrap(), 2);
 }
 
 #[tokio::test]
