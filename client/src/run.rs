@@ -16,7 +16,7 @@ use crate::interrupt::Interrupts;
 use crate::launch::launch;
 use crate::progress::Progress;
 use crate::settings::cli::{self, Command, Parsed, SubmitArguments};
-use crate::settings::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
+use crate::settings::names::{ObjectName, RANDOM_BYTES, SubmissionNames, check_pod_name};
 use crate::settings::prepare::{Prepared, prepare};
 use crate::settings::resolve::Environment;
 use crate::submit::{Outcome, Submission};
@@ -72,6 +72,7 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<Outc
     };
     let namespace = namespace(settings.namespace.clone(), &access)?;
     let names = SubmissionNames::new(&settings.application.name, settings.driver.pod_name.as_ref(), &random_bytes()?);
+    check_pod_name(&names.pod, &namespace)?;
     let launch = launch(&settings, &inputs, &names, &namespace, SystemTime::now());
     let members = inputs.members.iter().map(|input| input.member.clone()).collect();
     let manifest = Manifest::new(members, launch)

@@ -38,6 +38,9 @@ const CERTIFICATE_LIMIT: Duration = Duration::from_hours(24);
 /// When an upload fails, how long the pod's own reason for it is waited for.
 const POD_REASON_LIMIT: Duration = Duration::from_secs(2);
 
+/// Shortest time in which what was made is removed.
+const REMOVAL_FLOOR: Duration = Duration::from_secs(10);
+
 /// How a submission went well.
 #[derive(Debug)]
 pub enum Outcome {
@@ -105,6 +108,7 @@ impl<T: Transfer> Submission<'_, T> {
     /// Steps 3 to 7.
     async fn up_to_upload(&self, created: &Created<'_>) -> Result<Uploaded<T::Connection>, Problems> {
         let Self { cluster, settings, names, transfer, progress, .. } = self;
+        check_size(transfer.bundle_bytes(), settings.driver.max_bundle_bytes)?;
         let (context, ()) =
             tokio::join!(preflight(cluster, settings, names, self.context()?, self.who), sweep(cluster, progress),);
         let context = context?;
@@ -219,9 +223,14 @@ impl<T: Transfer> Submission<'_, T> {
 
     /// Step 9. What cannot be removed now goes with the driver's end or its lease, so it is said and no more.
     async fn close(&self, created: &Created<'_>) {
-        let limit = self.settings.deadlines.api;
+        let limit = self.removal_limit();
         let (door, secret) = tokio::join!(created.remove(Kind::Door, limit), created.remove(Kind::Secret, limit));
         self.say_left(door.err().into_iter().chain(secret.err()));
+    }
+
+    /// A short limit for calls is no reason to leave a port behind.
+    fn removal_limit(&self) -> Duration {
+        self.settings.deadlines.api.max(REMOVAL_FLOOR)
     }
 
     fn say_left(&self, left: impl IntoIterator<Item = Leftover>) {
@@ -262,7 +271,7 @@ impl<T: Transfer> Submission<'_, T> {
         interrupts: &mut Interrupts,
         pressed: &mut Option<Interrupt>,
     ) -> Problems {
-        let removing = created.remove_all(self.settings.deadlines.api);
+        let removing = created.remove_all(self.removal_limit());
         match self.finish_anyway(interrupts, pressed, removing).await {
             Some(left) => self.say_left(left),
             None => {
@@ -300,6 +309,17 @@ impl<T: Transfer> Submission<'_, T> {
     }
 }
 
+/// The driver server would refuse it, but only with a door open.
+fn check_size(bytes: u64, limit: u64) -> Result<(), SubmitError> {
+    if bytes <= limit {
+        return Ok(());
+    }
+    let what = format!("the inputs make a bundle of {bytes} bytes, more than the limit of {limit}");
+    Err(SubmitError::new(ErrorCode::TooLarge, what)
+        .hint(format!("allow it: --conf spark.airlock.upload.maxBytes={bytes}"))
+        .hint("or name large inputs by a remote address, or put them into the image (local:///path)"))
+}
+
 fn interrupted(interrupt: Interrupt) -> SubmitError {
     SubmitError::new(interrupt.code(), "interrupted before the launch; nothing was started")
 }
@@ -307,6 +327,15 @@ fn interrupted(interrupt: Interrupt) -> SubmitError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shared::report::Failure;
+
+    #[test]
+    fn a11_a_bundle_over_the_limit_is_refused_before_anything_is_made() {
+        assert!(check_size(10, 10).is_ok());
+        let error = check_size(11, 10).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::TooLarge);
+        assert!(error.hints()[0].contains("maxBytes=11"));
+    }
 
     #[tokio::test]
     async fn t04_a_panic_is_a_bug_that_is_reported() {

@@ -124,7 +124,13 @@ fn explain_status(status: &Status, action: &str) -> SubmitError {
     match status.code {
         401 => credentials(action).because(text.to_owned()),
         403 => explain_forbidden(text, action),
+        422 if text.contains("provided port is not in the valid range") => {
+            fail(ErrorCode::Invalid, &invalid_fields(status))
+                .hint("choose another spark.airlock.door.nodePort, or none")
+        }
         422 => fail(ErrorCode::Invalid, &invalid_fields(status)),
+        404 if text.starts_with("namespaces ") => fail(ErrorCode::NotFound, "the namespace does not exist")
+            .hint("name one that exists: --conf spark.kubernetes.namespace=NAME"),
         404 => fail(ErrorCode::NotFound, "it does not exist"),
         429 | 503 => fail(ErrorCode::ApiBusy, "the API server asked to come back later"),
         500..=599 => fail(ErrorCode::ApiTimeout, "the API server failed"),

@@ -178,6 +178,9 @@ fn start_failure(code: ErrorCode, pod: &str, text: &str) -> SubmitError {
 pub(crate) fn ended_early(pod: &str, ended: &Ended) -> SubmitError {
     let message = ended.message.as_deref().unwrap_or_default().trim();
     let stated = ended.stated_failure().map(|(code, text)| {
+        // Its signal is not ours: whoever ended the pod has not interrupted this submission.
+        let interrupted = matches!(code, ErrorCode::Interrupted | ErrorCode::Terminated);
+        let code = if interrupted { ErrorCode::DriverLost } else { code };
         SubmitError::new(code, format!("pod {pod} ended before the launch")).because(text.to_owned())
     });
     stated.unwrap_or_else(|| {

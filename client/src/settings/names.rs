@@ -3,6 +3,10 @@
 
 use std::fmt::{self, Write};
 
+use shared::error_code::ErrorCode;
+
+use crate::error::SubmitError;
+
 /// Longest DNS label: names of Services, values of labels.
 pub const LABEL_LIMIT: usize = 63;
 /// Longest DNS subdomain: names of pods and Secrets.
@@ -142,10 +146,27 @@ impl SubmissionNames {
 /// What is left of a label when `-exec-` and ten digits follow.
 const EXECUTOR_PREFIX_LIMIT: usize = LABEL_LIMIT - "-exec-".len() - 10;
 
-/// Upstream's `getResourceNamePrefix`, but cut where the pod's name would be too long for the API server.
+/// Longest name in bytes of a pod in a namespace with a name of 63: the kubelet keeps logs in a folder that is called
+/// `<namespace>_<pod>_<uid>`, and a longer one can never start, though the API server takes it.
+const POD_NAME_LIMIT: usize = FOLDER_LIMIT - LABEL_LIMIT;
+/// For namespace and pod together: what the two separators and a uid leave of a folder's name.
+const FOLDER_LIMIT: usize = 255 - 2 - 36;
+
+/// Refuses a pod that no kubelet could start.
+pub fn check_pod_name(pod: &ObjectName, namespace: &ObjectName) -> Result<(), SubmitError> {
+    let (length, limit) = (pod.as_str().len(), FOLDER_LIMIT - namespace.as_str().len());
+    if length <= limit {
+        return Ok(());
+    }
+    let what =
+        format!("the driver pod's name has {length} characters; in namespace {namespace} a pod can have {limit}");
+    Err(SubmitError::new(ErrorCode::ConfValue, what).hint("choose a shorter spark.kubernetes.driver.pod.name"))
+}
+
+/// Upstream's `getResourceNamePrefix`, but cut where no kubelet could start a pod of that name.
 fn resource_prefix(app_name: &str, unique: &str) -> String {
     let mut name = clean(app_name);
-    name.truncate(SUBDOMAIN_LIMIT - POD_SUFFIX.len() - 1 - unique.len());
+    name.truncate(POD_NAME_LIMIT - POD_SUFFIX.len() - 1 - unique.len());
     let joined = format!("{name}-{unique}").replace("--", "-");
     let joined = joined.trim_start_matches('-');
     if joined.starts_with(|c: char| c.is_ascii_digit()) { format!("x{}", &joined[1..]) } else { joined.to_owned() }
@@ -218,11 +239,19 @@ mod tests {
     #[test]
     fn p08_long_names_fall_back_to_a_short_one_where_a_label_is_needed() {
         let names = SubmissionNames::new(&"n".repeat(300), None, &RANDOM);
-        assert_eq!(names.pod.as_str().len(), SUBDOMAIN_LIMIT);
+        assert_eq!(names.pod.as_str().len(), POD_NAME_LIMIT);
         assert_eq!(names.headless_service.as_str(), format!("spark-{UNIQUE}-driver-svc"));
         assert_eq!(names.door_service.as_str(), format!("spark-{UNIQUE}-airlock-door"));
         assert_eq!(names.executor_prefix, format!("spark-{UNIQUE}"));
         assert_eq!(names.app_name_label, "n".repeat(63));
+    }
+
+    #[test]
+    fn p08_a_pod_name_that_no_kubelet_could_use_is_refused() {
+        let name = |length| ObjectName::subdomain(&"n".repeat(length)).unwrap();
+        let namespace = ObjectName::label("spark").unwrap();
+        assert!(check_pod_name(&name(212), &namespace).is_ok());
+        assert_eq!(check_pod_name(&name(213), &namespace).unwrap_err().code(), ErrorCode::ConfValue);
     }
 
     #[test]
