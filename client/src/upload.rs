@@ -202,11 +202,13 @@ impl<'a> Upload<'a> {
 }
 
 /// Why a launch did not happen.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// No connection came about: the server has not heard of it.
+    #[error("the launch was not sent: {0}")]
     NotSent(DialError),
     /// The server said no.
+    #[error(transparent)]
     Refused(SubmitError),
 }
 
