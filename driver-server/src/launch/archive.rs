@@ -196,6 +196,12 @@ impl Target<'_> {
         if leads_out(error) || name.ancestors().any(on_the_way) {
             return self.leads_elsewhere(name);
         }
+        // `AlreadyExists`: a folder is to be made where a file is.
+        let contradicts = [io::ErrorKind::NotADirectory, io::ErrorKind::IsADirectory, io::ErrorKind::AlreadyExists];
+        if contradicts.contains(&error.kind()) {
+            let detail = format!("{}: entry {} is a file here and a folder there", self.archive, shown(name));
+            return Refusal::new(ErrorCode::ArchiveFormat, detail);
+        }
         Refusal::io(format!("{}: entry {} cannot be unpacked", self.archive, shown(name)), error)
     }
 

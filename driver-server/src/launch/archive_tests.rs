@@ -67,6 +67,12 @@ fn formats_are_those_of_spark() {
 }
 
 #[test]
+fn a02_a_file_that_is_a_folder_too_is_the_archives_fault() {
+    let (_, result) = work_dir("x.tar", &tar(&[("a", FILE, "", b"1"), ("a/b", FILE, "", b"2")]));
+    assert_eq!(result.unwrap_err().code(), ErrorCode::ArchiveFormat);
+}
+
+#[test]
 fn an_environment_of_conda_pack_is_there_with_links_and_modes() {
     let stream = tar(&[
         ("./", FOLDER, "", b""),
