@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use shared::driver_contract::bundle_path;
+use shared::driver_contract::{DIRECTORY, bundle_path};
 use shared::manifest::{Launch, MemberKind};
 
 use crate::inputs::reference::NO_RESOURCE;
@@ -28,20 +28,21 @@ pub fn launch(
     namespace: &ObjectName,
     submitted: SystemTime,
 ) -> Launch {
-    let Application { name, language, main_class, resource: _, arguments } = &settings.application;
+    let Application { name, language, main_class, resource: _, arguments, proxy_user } = &settings.application;
     let mut properties = settings.properties.clone();
     set(&mut properties, "spark.app.name", name);
     set(&mut properties, "spark.app.submitTime", &millis(submitted));
     identity(&mut properties, names, namespace);
     network(&mut properties, names, namespace, settings.driver.ports);
     executors(&mut properties, settings, names);
+    packages(&mut properties);
     input_lists(&mut properties, inputs);
     Launch {
         main_class: class(*language, main_class.as_deref()),
         resource: resource(inputs),
         arguments: arguments.clone(),
         properties,
-        options: Vec::new(),
+        options: proxy_user.iter().flat_map(|user| ["--proxy-user".to_owned(), user.clone()]).collect(),
     }
 }
 
@@ -95,6 +96,14 @@ fn executors(properties: &mut BTreeMap<String, String>, settings: &Settings, nam
     default("spark.kubernetes.executor.podNamePrefix", names.executor_prefix.clone());
     default("spark.kubernetes.container.image", settings.driver.image.clone());
     default("spark.kubernetes.memoryOverheadFactor", format!("{:?}", settings.driver.memory_overhead_factor));
+}
+
+/// Packages are resolved in the pod, as upstream does. Ivy's own folder is the home of a user who often has none there, so
+/// that nothing can be written (SPARK-35084): where nothing else is said, it lies beside the bundle.
+fn packages(properties: &mut BTreeMap<String, String>) {
+    if properties.contains_key("spark.jars.packages") && !properties.contains_key("spark.jars.ivySettings") {
+        properties.entry("spark.jars.ivy".to_owned()).or_insert_with(|| format!("{DIRECTORY}/ivy"));
+    }
 }
 
 /// The lists in their order, local items by their place in the bundle. The main jar is in none: `spark-submit` adds it.

@@ -3,3 +3,4 @@
 
 pub mod driver_objects;
 pub mod driver_pod;
+pub mod driver_volumes;

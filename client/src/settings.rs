@@ -2,6 +2,7 @@
 //! check nothing again. No file is opened and no cluster is asked here; local inputs are opened by `inputs`.
 
 pub mod cli;
+pub mod driver_volume;
 pub mod duration;
 pub mod kubernetes_syntax;
 pub mod master;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use shared::manifest::MemberKind;
 
+use crate::settings::driver_volume::DriverVolume;
 use crate::settings::memory::Memory;
 use crate::settings::names::ObjectName;
 
@@ -74,6 +76,8 @@ pub struct Application {
     pub resource: InputReference,
     /// The application's arguments, byte for byte.
     pub arguments: Vec<String>,
+    /// `--proxy-user`: on whose behalf the driver works with Hadoop.
+    pub proxy_user: Option<String>,
 }
 
 /// The kind of main resource.
@@ -148,6 +152,24 @@ pub struct DriverSettings {
     pub secret_env: BTreeMap<String, (String, String)>,
     /// `spark.kubernetes.node.selector.*` and `spark.kubernetes.driver.node.selector.*`.
     pub node_selector: BTreeMap<String, String>,
+    /// `spark.kubernetes.driver.volumes.*`.
+    pub volumes: Vec<DriverVolume>,
+    /// `spark.kubernetes.driver.secrets.NAME`, as (name, path).
+    pub secret_mounts: BTreeMap<String, String>,
+    /// `spark.local.dir`: scratch space; empty: one folder with a name of its own.
+    pub local_dirs: Vec<String>,
+    /// `spark.kubernetes.local.dirs.tmpfs`.
+    pub local_dirs_in_memory: bool,
+    /// `spark.kubernetes.driver.scheduler.name`, else `spark.kubernetes.scheduler.name`.
+    pub scheduler: Option<String>,
+    /// `spark.driver.resource.*`: extended resources as (`vendor/name`, amount).
+    pub resources: BTreeMap<String, u64>,
+    /// `spark.kubernetes.driver.securityContext.allowPrivilegeEscalation`, else the common one.
+    pub allow_privilege_escalation: bool,
+    /// `spark.kubernetes.driver.service.ipFamilyPolicy`; the cluster's own choice when absent.
+    pub ip_family_policy: Option<String>,
+    /// `spark.kubernetes.driver.service.ipFamilies`; the cluster's own choice when empty.
+    pub ip_families: Vec<String>,
     /// `spark.airlock.driver.command`: path of the driver server in the image.
     pub server_command: String,
     /// `spark.airlock.driver.entryPoint`: path of the image's own entry point.

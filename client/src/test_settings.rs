@@ -27,6 +27,7 @@ pub(crate) fn settings() -> Settings {
         main_class: Some("org.example.Main".into()),
         resource,
         arguments: vec![],
+        proxy_user: None,
     };
     Settings {
         access: client::settings::AccessSettings {
@@ -66,6 +67,15 @@ fn driver() -> DriverSettings {
         env: [("TZ".into(), "UTC".into())].into(),
         secret_env: [("PASSWORD".into(), ("db".into(), "password".into()))].into(),
         node_selector: [("disk".into(), "ssd".into())].into(),
+        volumes: vec![],
+        secret_mounts: [].into(),
+        local_dirs: vec![],
+        local_dirs_in_memory: false,
+        scheduler: None,
+        resources: [].into(),
+        allow_privilege_escalation: false,
+        ip_family_policy: None,
+        ip_families: vec![],
         server_command: contract::DRIVER_SERVER_COMMAND.into(),
         entry_point: contract::ENTRY_POINT.into(),
         max_bundle_bytes: contract::DEFAULT_MAX_BYTES,

@@ -11,7 +11,9 @@ use kube::ResourceExt;
 use secrecy::{ExposeSecret, SecretString};
 use shared::driver_contract as contract;
 
-use crate::objects::driver_pod::{PodContext, UPLOAD_PORT_NAME, driver_ports, object_meta, over, selector};
+use crate::objects::driver_pod::{
+    PodContext, SPARK_CONNECT_PORT_NAME, UPLOAD_PORT_NAME, driver_ports, object_meta, over, selector,
+};
 use crate::settings::names::SubmissionNames;
 use crate::settings::{DoorSettings, Settings, TrafficPolicy};
 
@@ -58,7 +60,9 @@ pub fn headless_service(
     metadata.owner_references = owner.map(|owner| vec![owner.clone()]);
     let spec = ServiceSpec {
         cluster_ip: Some("None".to_owned()),
-        ports: Some(driver_ports(driver).map(|(name, port)| service_port(name, port)).into()),
+        ip_families: (!driver.ip_families.is_empty()).then(|| driver.ip_families.clone()),
+        ip_family_policy: driver.ip_family_policy.clone(),
+        ports: Some(driver_ports(driver).map(|(name, port)| headless_port(name, port)).into()),
         // The name must hold before the pod is ready, and when an injected container never gets ready.
         publish_not_ready_addresses: Some(true),
         selector: Some(selector(names)),
@@ -110,6 +114,12 @@ const fn policy_name(policy: TrafficPolicy) -> &'static str {
         TrafficPolicy::Cluster => "Cluster",
         TrafficPolicy::Local => "Local",
     }
+}
+
+/// The Connect server speaks gRPC, which upstream says since 4.0 so that gateways need not guess.
+fn headless_port(name: &str, port: u16) -> ServicePort {
+    let app_protocol = (name == SPARK_CONNECT_PORT_NAME).then(|| "grpc".to_owned());
+    ServicePort { app_protocol, ..service_port(name, port) }
 }
 
 fn service_port(name: &str, port: u16) -> ServicePort {

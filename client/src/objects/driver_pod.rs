@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
-    Capabilities, Container, ContainerPort, EmptyDirVolumeSource, EnvVar, EnvVarSource, LocalObjectReference,
-    ObjectFieldSelector, Pod, PodSpec, ResourceRequirements, SeccompProfile, SecretKeySelector, SecretVolumeSource,
-    SecurityContext, Volume, VolumeMount,
+    Capabilities, Container, ContainerPort, EnvVar, EnvVarSource, LocalObjectReference, ObjectFieldSelector, Pod,
+    PodSpec, ResourceRequirements, SeccompProfile, SecretKeySelector, SecurityContext,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use shared::driver_contract as contract;
 
 use crate::cluster::SUBMISSION_ANNOTATION;
+use crate::objects::driver_volumes;
 use crate::settings::memory::Memory;
 use crate::settings::names::{ObjectName, SubmissionNames};
 use crate::settings::{Deadlines, DriverPorts, DriverSettings, Settings};
@@ -38,11 +38,11 @@ pub const LEASE_ANNOTATION: &str = "airlock/lease-until";
 /// Name of the driver server's port.
 pub const UPLOAD_PORT_NAME: &str = "airlock";
 
+/// Name of Spark Connect's port.
+pub const SPARK_CONNECT_PORT_NAME: &str = "spark-connect";
+
 /// Upstream names this port whether the application is a Connect server or not.
 const SPARK_CONNECT_PORT: u16 = 15_002;
-const SCRATCH_VOLUME: &str = "airlock";
-const TLS_VOLUME: &str = "airlock-tls";
-const LOCAL_DIR_VOLUME: &str = "spark-local-dir-1";
 const MIB: u64 = 1 << 20;
 
 /// What the pod depends on besides settings and names.
@@ -68,14 +68,16 @@ pub fn driver_pod(settings: &Settings, names: &SubmissionNames, context: &PodCon
     metadata.labels = Some(over(&driver.labels, labels(names)));
     metadata.annotations = Some(over(&driver.annotations, annotations(names, context)));
     let account = driver.service_account.as_ref().map(ToString::to_string);
+    let (volumes, mounts) = driver_volumes::volumes(driver, names).into_iter().unzip();
     let spec = PodSpec {
-        containers: vec![container(settings, names, context)],
+        containers: vec![Container { volume_mounts: Some(mounts), ..container(settings, names, context) }],
         image_pull_secrets: pull_secrets(driver),
         node_selector: (!driver.node_selector.is_empty()).then(|| driver.node_selector.clone()),
         restart_policy: Some("Never".to_owned()),
+        scheduler_name: driver.scheduler.clone(),
         service_account: account.clone(),
         service_account_name: account,
-        volumes: Some(volumes(names)),
+        volumes: Some(volumes),
         ..PodSpec::default()
     };
     Pod { metadata, spec: Some(spec), status: None }
@@ -140,8 +142,7 @@ fn container(settings: &Settings, names: &SubmissionNames, context: &PodContext)
         env: Some(environment(driver, names, context)),
         ports: Some(container_ports(driver)),
         resources: Some(resources(driver, context.bundle_bytes)),
-        security_context: Some(security_context(context.non_root)),
-        volume_mounts: Some(volume_mounts(names)),
+        security_context: Some(security_context(driver.allow_privilege_escalation, context.non_root)),
         ..Container::default()
     }
 }
@@ -181,7 +182,7 @@ fn environment(driver: &DriverSettings, names: &SubmissionNames, context: &PodCo
         }),
     });
     variables.extend(driver.secret_env.iter().map(secret_variable));
-    variables.push(plain(("SPARK_LOCAL_DIRS", local_dir(names))));
+    variables.push(plain(("SPARK_LOCAL_DIRS", driver_volumes::local_dirs(driver, names).join(","))));
     variables.push(plain(("SPARK_CONF_DIR", contract::bundle_path(contract::CONF))));
     variables
 }
@@ -192,14 +193,6 @@ fn secret_variable((variable, (name, key)): (&String, &(String, String))) -> Env
     EnvVar { name: variable.clone(), value: None, value_from: Some(source) }
 }
 
-/// `/var/data/spark-<uuid>`, with the application's id as the UUID: the same submission, the same pod.
-fn local_dir(names: &SubmissionNames) -> String {
-    let hex = names.app_id.trim_start_matches("spark-");
-    let parts = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)];
-    let groups: Vec<_> = parts.iter().filter_map(|(from, to)| hex.get(*from..*to)).collect();
-    format!("/var/data/spark-{}", groups.join("-"))
-}
-
 /// Every port of the driver, for pod and headless Service: upstream's in its order, then the driver server's.
 #[must_use]
 pub fn driver_ports(driver: &DriverSettings) -> [(&'static str, u16); 5] {
@@ -208,7 +201,7 @@ pub fn driver_ports(driver: &DriverSettings) -> [(&'static str, u16); 5] {
         ("driver-rpc-port", rpc),
         ("blockmanager", block_manager),
         ("spark-ui", ui),
-        ("spark-connect", SPARK_CONNECT_PORT),
+        (SPARK_CONNECT_PORT_NAME, SPARK_CONNECT_PORT),
         (UPLOAD_PORT_NAME, contract::UPLOAD_PORT),
     ]
 }
@@ -233,48 +226,19 @@ fn resources(driver: &DriverSettings, bundle_bytes: u64) -> ResourceRequirements
     };
     let mut limits = quantities(&[("memory", &memory)]);
     limits.extend(driver.cores_limit.iter().map(|cores| ("cpu".to_owned(), Quantity(cores.clone()))));
+    limits.extend(driver.resources.iter().map(|(name, amount)| (name.clone(), Quantity(amount.to_string()))));
     let requests = quantities(&[("cpu", &driver.cores_request), ("memory", &memory), ("ephemeral-storage", &scratch)]);
     ResourceRequirements { limits: Some(limits), requests: Some(requests), claims: None }
 }
 
-fn security_context(non_root: bool) -> SecurityContext {
+fn security_context(allow_privilege_escalation: bool, non_root: bool) -> SecurityContext {
     SecurityContext {
-        allow_privilege_escalation: Some(false),
+        allow_privilege_escalation: Some(allow_privilege_escalation),
         capabilities: Some(Capabilities { add: None, drop: Some(vec!["ALL".to_owned()]) }),
         run_as_non_root: non_root.then_some(true),
         seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".to_owned(), localhost_profile: None }),
         ..SecurityContext::default()
     }
-}
-
-fn volumes(names: &SubmissionNames) -> Vec<Volume> {
-    let empty = |name: &str| Volume {
-        name: name.to_owned(),
-        empty_dir: Some(EmptyDirVolumeSource::default()),
-        ..Volume::default()
-    };
-    let secret = SecretVolumeSource {
-        secret_name: Some(names.tls_secret.to_string()),
-        // The Secret is deleted once the driver is launched; a volume that insists on it would fail from then on.
-        optional: Some(true),
-        ..SecretVolumeSource::default()
-    };
-    let tls = Volume { name: TLS_VOLUME.to_owned(), secret: Some(secret), ..Volume::default() };
-    vec![empty(LOCAL_DIR_VOLUME), empty(SCRATCH_VOLUME), tls]
-}
-
-fn volume_mounts(names: &SubmissionNames) -> Vec<VolumeMount> {
-    let mount = |name: &str, path: String, read_only: Option<bool>| VolumeMount {
-        name: name.to_owned(),
-        mount_path: path,
-        read_only,
-        ..VolumeMount::default()
-    };
-    vec![
-        mount(LOCAL_DIR_VOLUME, local_dir(names), None),
-        mount(SCRATCH_VOLUME, contract::DIRECTORY.to_owned(), None),
-        mount(TLS_VOLUME, contract::TLS_DIRECTORY.to_owned(), Some(true)),
-    ]
 }
 
 fn pull_secrets(driver: &DriverSettings) -> Option<Vec<LocalObjectReference>> {

@@ -1,6 +1,7 @@
 //! The pod in full as a snapshot, and the rules that a snapshot alone does not explain.
 
 use super::*;
+use crate::settings::driver_volume::{DriverVolume, VolumeSource};
 use crate::test_settings::{context, names, settings};
 use kube::ResourceExt;
 
@@ -35,4 +36,42 @@ fn labels_that_objects_are_found_by_cannot_be_set_by_users() {
     let pod = driver_pod(&settings, &names(), &context());
     assert_eq!(pod.labels()["spark-app-selector"], names().app_id);
     assert_eq!(pod.labels()["team"], "x");
+}
+
+#[test]
+fn what_the_user_mounts_stands_beside_what_airlock_needs() {
+    let mut settings = settings();
+    settings.driver.secret_mounts = [("db".into(), "/etc/db".into())].into();
+    settings.driver.local_dirs = vec!["/a".into(), "/b".into()];
+    settings.driver.local_dirs_in_memory = true;
+    settings.driver.scheduler = Some("own".into());
+    settings.driver.resources = [("nvidia.com/gpu".into(), 2)].into();
+    let spec = driver_pod(&settings, &names(), &context()).spec.unwrap();
+    let volumes: Vec<_> = spec.volumes.unwrap().into_iter().map(|volume| volume.name).collect();
+    assert_eq!(volumes, ["spark-local-dir-1", "spark-local-dir-2", "airlock", "airlock-tls", "db-volume"]);
+    let container = &spec.containers[0];
+    let mounts: Vec<_> = container.volume_mounts.iter().flatten().map(|mount| mount.mount_path.as_str()).collect();
+    assert_eq!(mounts, ["/a", "/b", "/var/airlock", "/var/run/airlock/tls", "/etc/db"]);
+    let value = |name: &str| container.env.iter().flatten().find(|it| it.name == name).and_then(|it| it.value.clone());
+    assert_eq!(value("SPARK_LOCAL_DIRS").as_deref(), Some("/a,/b"));
+    assert_eq!(container.resources.as_ref().unwrap().limits.as_ref().unwrap()["nvidia.com/gpu"].0, "2");
+    assert_eq!(spec.scheduler_name.as_deref(), Some("own"));
+}
+
+#[test]
+fn a_volume_of_that_name_takes_the_place_of_the_scratch_space() {
+    let mut settings = settings();
+    settings.driver.volumes = vec![DriverVolume {
+        name: "spark-local-dir-x".into(),
+        path: "/fast".into(),
+        read_only: false,
+        sub_path: None,
+        sub_path_expr: None,
+        source: VolumeSource::HostPath { path: "/mnt/nvme".into(), kind: String::new() },
+    }];
+    let spec = driver_pod(&settings, &names(), &context()).spec.unwrap();
+    let volumes: Vec<_> = spec.volumes.unwrap().into_iter().map(|volume| volume.name).collect();
+    assert_eq!(volumes, ["airlock", "airlock-tls", "spark-local-dir-x"]);
+    let env = spec.containers[0].env.clone().unwrap();
+    assert!(env.iter().any(|it| it.name == "SPARK_LOCAL_DIRS" && it.value.as_deref() == Some("/fast")));
 }

@@ -59,6 +59,19 @@ pub struct SubmitArguments {
     #[arg(long, value_name = "LIST", allow_hyphen_values = true, help_heading = INPUTS)]
     pub archives: Option<String>,
 
+    /// maven packages for the classpath, GROUP:ARTIFACT:VERSION, resolved in the pod
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, help_heading = INPUTS)]
+    pub packages: Option<String>,
+    /// GROUP:ARTIFACT to leave out of the packages
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, help_heading = INPUTS)]
+    pub exclude_packages: Option<String>,
+    /// repositories for the packages, beside maven central
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true, help_heading = INPUTS)]
+    pub repositories: Option<String>,
+    /// user on whose behalf the driver works with hadoop
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, help_heading = INPUTS)]
+    pub proxy_user: Option<String>,
+
     /// a spark property
     #[arg(long, short, value_name = "KEY=VALUE", allow_hyphen_values = true)]
     pub conf: Vec<String>,
@@ -97,6 +110,16 @@ pub struct SubmitArguments {
     #[arg(long, value_name = "PATH", allow_hyphen_values = true, help_heading = RESOURCES)]
     pub driver_class_path: Option<String>,
 
+    /// has no effect on kubernetes
+    #[arg(long, value_name = "N", allow_hyphen_values = true, hide = true)]
+    pub total_executor_cores: Option<String>,
+    /// has no effect on kubernetes
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, hide = true)]
+    pub queue: Option<String>,
+    /// has no effect on kubernetes
+    #[arg(long, hide = true)]
+    pub supervise: bool,
+
     /// the jar or script to run, and its arguments
     #[arg(value_name = "MAIN-RESOURCE", trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     pub application: Vec<OsString>,
@@ -114,6 +137,9 @@ impl SubmitArguments {
             ("--files", "spark.files", &self.files),
             ("--py-files", "spark.submit.pyFiles", &self.py_files),
             ("--archives", "spark.archives", &self.archives),
+            ("--packages", "spark.jars.packages", &self.packages),
+            ("--exclude-packages", "spark.jars.excludes", &self.exclude_packages),
+            ("--repositories", "spark.jars.repositories", &self.repositories),
             ("--driver-memory", "spark.driver.memory", &self.driver_memory),
             ("--driver-cores", "spark.driver.cores", &self.driver_cores),
             ("--executor-memory", "spark.executor.memory", &self.executor_memory),
@@ -124,6 +150,17 @@ impl SubmitArguments {
             ("--driver-class-path", "spark.driver.extraClassPath", &self.driver_class_path),
         ];
         flags.into_iter().filter_map(|(flag, key, value)| Some((flag, key, value.as_deref()?))).collect()
+    }
+
+    /// The flags given that spark-submit takes and that mean nothing on Kubernetes.
+    #[must_use]
+    pub fn without_effect(&self) -> Vec<&'static str> {
+        let flags = [
+            ("--total-executor-cores", self.total_executor_cores.is_some()),
+            ("--queue", self.queue.is_some()),
+            ("--supervise", self.supervise),
+        ];
+        flags.into_iter().filter_map(|(flag, is_given)| is_given.then_some(flag)).collect()
     }
 }
 
@@ -137,22 +174,14 @@ pub enum Parsed {
 }
 
 const LATER: &str = "comes with a later version";
-const NO_EFFECT: &str = "has no effect on kubernetes: leave it out";
 
 /// Options of spark-submit that this version does not take, and why.
 const REFUSED: &[(&str, &str)] = &[
-    ("--packages", LATER),
-    ("--exclude-packages", LATER),
-    ("--repositories", LATER),
     ("--principal", LATER),
     ("--keytab", LATER),
-    ("--proxy-user", LATER),
     ("--kill", LATER),
     ("--status", LATER),
     ("--remote", "is for spark connect clients, not for a submission"),
-    ("--total-executor-cores", NO_EFFECT),
-    ("--queue", NO_EFFECT),
-    ("--supervise", NO_EFFECT),
 ];
 
 /// Reads the words of the command line, the program's name first.

@@ -51,6 +51,16 @@ pub fn cpu_quantity(text: &str) -> Result<String, &'static str> {
     if is_number { Ok(text.to_owned()) } else { Err("it must be a number of CPUs above 0, as 2, 0.5 or 500m") }
 }
 
+/// An amount as Kubernetes writes it: `5Gi`, `500M`, `1.5`.
+pub fn quantity(text: &str) -> Result<String, &'static str> {
+    const SUFFIXES: [&str; 15] = ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi"];
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let is_number = number.parse::<f64>().is_ok_and(|amount| amount.is_finite() && amount >= 0.0);
+    let is_plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let fits = is_number && is_plain && SUFFIXES.contains(&&text[number.len()..]);
+    if fits { Ok(text.to_owned()) } else { Err("has a size that is no quantity, as 500Mi or 5Gi") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +75,16 @@ mod tests {
         }
         assert!(label("a", &"x".repeat(64)).is_err() && label(&"x".repeat(64), "a").is_err());
         assert!(annotation("a/b", "any text, {\"json\": 1}\n").is_ok());
+    }
+
+    #[test]
+    fn quantities() {
+        for good in ["1", "5Gi", "0.5k", "500M"] {
+            assert!(quantity(good).is_ok(), "{good}");
+        }
+        for bad in ["", "Gi", "5gb", "-1", "1e3", "5 Gi", "1Zi", "inf"] {
+            assert!(quantity(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

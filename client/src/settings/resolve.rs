@@ -5,6 +5,7 @@ mod application;
 mod cluster;
 mod driver;
 mod values;
+mod volumes;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -73,6 +74,9 @@ pub fn resolve(
 ) -> Settings {
     for (key, value) in conf.iter() {
         check_key(key, value, findings);
+    }
+    for flag in arguments.without_effect() {
+        findings.warn(format!("{flag} has no effect on kubernetes"));
     }
     let mut reader = Reader { conf, findings };
     let application = application::resolve(arguments, &mut reader);

@@ -29,6 +29,7 @@ pub(super) fn resolve(arguments: &SubmitArguments, reader: &mut Reader<'_>) -> A
         main_class,
         resource,
         arguments: application_arguments(arguments_after, reader),
+        proxy_user: arguments.proxy_user.clone(),
     }
 }
 

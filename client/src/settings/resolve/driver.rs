@@ -7,6 +7,7 @@ use shared::driver_contract::UPLOAD_PORT;
 use shared::error_code::ErrorCode;
 
 use super::values::Reader;
+use super::volumes;
 use crate::error::SubmitError;
 use crate::inputs::reference::split_list;
 use crate::settings::kubernetes_syntax::{annotation, cpu_quantity, env_name, label};
@@ -42,6 +43,15 @@ pub(super) fn resolve(language: Language, reader: &mut Reader<'_>) -> DriverSett
         env: reader.below("spark.kubernetes.driverEnv.", |name, _| env_name(name)),
         secret_env: secret_env(reader),
         node_selector: node_selector(reader),
+        volumes: volumes::volumes(reader),
+        secret_mounts: volumes::secret_mounts(reader),
+        local_dirs: reader.must("spark.local.dir", volumes::local_dirs),
+        local_dirs_in_memory: reader.flag("spark.kubernetes.local.dirs.tmpfs"),
+        scheduler: scheduler(reader),
+        resources: resources(reader),
+        allow_privilege_escalation: escalation(reader),
+        ip_family_policy: reader.read("spark.kubernetes.driver.service.ipFamilyPolicy", ip_family_policy),
+        ip_families: reader.must("spark.kubernetes.driver.service.ipFamilies", ip_families),
         server_command: reader.must("spark.airlock.driver.command", absolute_path),
         entry_point: reader.must("spark.airlock.driver.entryPoint", absolute_path),
         max_bundle_bytes: reader.count("spark.airlock.upload.maxBytes").unwrap_or_default(),
@@ -156,4 +166,50 @@ fn node_selector(reader: &mut Reader<'_>) -> BTreeMap<String, String> {
     let mut selector = reader.below("spark.kubernetes.node.selector.", label);
     selector.extend(reader.below("spark.kubernetes.driver.node.selector.", label));
     selector
+}
+
+fn scheduler(reader: &mut Reader<'_>) -> Option<String> {
+    let common = reader.subdomain_name("spark.kubernetes.scheduler.name");
+    reader.subdomain_name("spark.kubernetes.driver.scheduler.name").or(common).map(|name| name.to_string())
+}
+
+fn escalation(reader: &mut Reader<'_>) -> bool {
+    let common = reader.flag("spark.kubernetes.securityContext.allowPrivilegeEscalation");
+    let key = "spark.kubernetes.driver.securityContext.allowPrivilegeEscalation";
+    if reader.conf.get(key).is_some() { reader.flag(key) } else { common }
+}
+
+fn ip_family_policy(text: &str) -> Result<String, &'static str> {
+    let known = ["SingleStack", "PreferDualStack", "RequireDualStack"].contains(&text);
+    if known { Ok(text.to_owned()) } else { Err("it must be SingleStack, PreferDualStack or RequireDualStack") }
+}
+
+fn ip_families(list: &str) -> Result<Vec<String>, &'static str> {
+    let families: Vec<_> = split_list(list).into_iter().map(ToOwned::to_owned).collect();
+    let known = families.iter().all(|family| ["IPv4", "IPv6"].contains(&family.as_str()));
+    if known { Ok(families) } else { Err("it must be IPv4, IPv6, or both in a list") }
+}
+
+/// `NAME.amount` with `NAME.vendor` is `vendor/NAME` among the limits. Without a vendor upstream refuses too: on Kubernetes
+/// there is no resource of that name. `discoveryScript` is the driver's own matter.
+fn resources(reader: &mut Reader<'_>) -> BTreeMap<String, u64> {
+    let conf = reader.conf;
+    let prefix = "spark.driver.resource.";
+    let mut resources = BTreeMap::new();
+    for (name, value) in conf.below(prefix) {
+        let Some(name) = name.strip_suffix(".amount") else { continue };
+        let key = format!("{prefix}{name}.amount");
+        let vendor = conf.get(&format!("{prefix}{name}.vendor")).map(|vendor| vendor.text.as_str());
+        match (value.text.parse::<u64>(), vendor.filter(|vendor| ObjectName::subdomain(vendor).is_ok())) {
+            (Ok(0), _) => {}
+            (Ok(amount), Some(vendor)) => {
+                resources.insert(format!("{vendor}/{name}"), amount);
+            }
+            (Ok(_), None) => {
+                reader.bad_value(&key, value, &format!("{prefix}{name}.vendor must say whose it is, as nvidia.com"));
+            }
+            (Err(_), _) => reader.bad_value(&key, value, &"it must be a whole number"),
+        }
+    }
+    resources
 }

@@ -85,6 +85,7 @@ fn every_key_that_is_read_stands_in_the_table() {
         include_str!("application.rs"),
         include_str!("cluster.rs"),
         include_str!("driver.rs"),
+        include_str!("volumes.rs"),
         include_str!("../resolve.rs"),
     ];
     let texts = sources.iter().flat_map(|source| source.split('"')).filter(|text| text.starts_with("spark."));
@@ -155,17 +156,11 @@ fn p04_what_this_version_cannot_do_is_refused_by_name() {
     for key in [
         "spark.kubernetes.driver.podTemplateFile",
         "spark.kubernetes.executor.podTemplateFile",
-        "spark.kubernetes.driver.volumes.hostPath.x.mount.path",
-        "spark.kubernetes.driver.secrets.s",
-        "spark.kubernetes.scheduler.name",
-        "spark.kubernetes.driver.scheduler.name",
         "spark.kubernetes.hadoop.configMapName",
         "spark.kubernetes.kerberos.krb5.path",
         "spark.kerberos.keytab",
         "spark.kubernetes.authenticate.driver.caCertFile",
         "spark.kubernetes.authenticate.submission.oauthToken",
-        "spark.driver.resource.gpu.amount",
-        "spark.jars.packages",
         "spark.driver.host",
         "spark.driver.bindAddress",
         "spark.kubernetes.submitInDriver",
@@ -173,10 +168,58 @@ fn p04_what_this_version_cannot_do_is_refused_by_name() {
         let (code, text) = problem(&format!("{key}=v"));
         assert!(code == ErrorCode::ConfKey && text.contains(key), "{text}");
     }
-    for pair in ["spark.kubernetes.trust.certificates=true", "spark.kubernetes.local.dirs.tmpfs=true"] {
-        assert_eq!(problem(pair).0, ErrorCode::ConfValue, "{pair}");
-    }
+    assert_eq!(problem("spark.kubernetes.trust.certificates=true").0, ErrorCode::ConfValue);
     conf(&["spark.kubernetes.trust.certificates=false"]);
+}
+
+#[test]
+fn more_of_the_driver_pod_is_read() {
+    let driver = conf(&[
+        "spark.kubernetes.driver.secrets.db=/etc/db",
+        "spark.kubernetes.scheduler.name=common",
+        "spark.kubernetes.driver.scheduler.name=own",
+        "spark.driver.resource.gpu.amount=2",
+        "spark.driver.resource.gpu.vendor=nvidia.com",
+        "spark.driver.resource.gpu.discoveryScript=/opt/find.sh",
+        "spark.kubernetes.securityContext.allowPrivilegeEscalation=true",
+        "spark.kubernetes.driver.service.ipFamilies=IPv6,IPv4",
+        "spark.kubernetes.driver.service.ipFamilyPolicy=PreferDualStack",
+        "spark.local.dir=/a,/b",
+    ])
+    .driver;
+    assert_eq!(driver.secret_mounts["db"], "/etc/db");
+    assert_eq!(driver.scheduler.as_deref(), Some("own"));
+    assert_eq!(driver.resources, [("nvidia.com/gpu".to_owned(), 2)].into());
+    assert!(driver.allow_privilege_escalation);
+    assert_eq!((driver.ip_families.len(), driver.local_dirs.len()), (2, 2));
+    let own = "spark.kubernetes.driver.securityContext.allowPrivilegeEscalation=false";
+    let both = conf(&["spark.kubernetes.securityContext.allowPrivilegeEscalation=true", own]);
+    assert!(!both.driver.allow_privilege_escalation, "the driver's own goes over the common one");
+}
+
+#[test]
+fn bad_values_of_the_driver_pod_are_refused() {
+    for pair in [
+        "spark.kubernetes.driver.secrets.s=etc",
+        "spark.kubernetes.driver.secrets.A=/etc",
+        "spark.kubernetes.scheduler.name=A b",
+        "spark.driver.resource.gpu.amount=1",
+        "spark.driver.resource.gpu.amount=x",
+        "spark.kubernetes.driver.service.ipFamilies=IPv5",
+        "spark.kubernetes.driver.service.ipFamilyPolicy=Dual",
+        "spark.local.dir=scratch",
+    ] {
+        let (code, text) = problem(pair);
+        assert!(code == ErrorCode::ConfValue && text.contains(pair.split('=').next().unwrap()), "{text}");
+    }
+}
+
+#[test]
+fn flags_that_do_nothing_on_kubernetes_are_taken_and_said_once() {
+    let (_, findings) = look(&["--supervise", "--queue", "q", "--total-executor-cores", "3"]);
+    assert!(findings.problems.is_empty());
+    let said: Vec<_> = findings.warnings.iter().map(|text| text.split(' ').next().unwrap()).collect();
+    assert_eq!(said, ["--total-executor-cores", "--queue", "--supervise"]);
 }
 
 #[test]

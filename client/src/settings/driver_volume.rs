@@ -1,0 +1,53 @@
+//! Volumes that the user gives the driver, as checked values. How they are written is in `resolve/volumes`, what they look
+//! like in the pod in `objects/driver_volumes`.
+
+/// Upstream's sign for a volume that takes the place of the driver's scratch space.
+pub const LOCAL_DIR_PREFIX: &str = "spark-local-dir-";
+
+/// One volume, and where it is seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverVolume {
+    /// Name in the pod.
+    pub name: String,
+    /// `mount.path`: absolute, in the container.
+    pub path: String,
+    /// `mount.readOnly`.
+    pub read_only: bool,
+    /// `mount.subPath`: only this part of the volume.
+    pub sub_path: Option<String>,
+    /// `mount.subPathExpr`: the same with `$(VARIABLE)` in it.
+    pub sub_path_expr: Option<String>,
+    /// What it is.
+    pub source: VolumeSource,
+}
+
+/// What a volume is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VolumeSource {
+    /// A path of the node.
+    HostPath {
+        /// `options.path`.
+        path: String,
+        /// `options.type`, as `DirectoryOrCreate`; empty: not checked.
+        kind: String,
+    },
+    /// An empty folder that goes with the pod.
+    EmptyDir {
+        /// `options.medium`: `Memory`, or empty for the node's disk.
+        medium: String,
+        /// `options.sizeLimit`, a quantity.
+        size_limit: Option<String>,
+    },
+    /// A folder of an NFS server.
+    Nfs {
+        /// `options.path`.
+        path: String,
+        /// `options.server`.
+        server: String,
+    },
+    /// A claim that exists.
+    Claim {
+        /// `options.claimName`.
+        name: String,
+    },
+}

@@ -1,0 +1,219 @@
+//! What the driver mounts: `spark.kubernetes.driver.volumes.TYPE.NAME.…`, `spark.kubernetes.driver.secrets.NAME=PATH`, and
+//! its scratch space. An option that a volume's type does not have is refused: upstream drops it, and the volume is then
+//! not the one that was asked for.
+
+use std::collections::BTreeMap;
+
+use shared::driver_contract::{DIRECTORY, TLS_DIRECTORY};
+use shared::error_code::ErrorCode;
+
+use super::values::Reader;
+use crate::error::SubmitError;
+use crate::inputs::reference::split_list;
+use crate::settings::driver_volume::{DriverVolume, VolumeSource};
+use crate::settings::kubernetes_syntax::quantity;
+use crate::settings::names::ObjectName;
+
+const PREFIX: &str = "spark.kubernetes.driver.volumes.";
+const SECRETS: &str = "spark.kubernetes.driver.secrets.";
+/// Types, with the options that each one needs and may have.
+const TYPES: [(&str, &[&str], &[&str]); 4] = [
+    ("hostPath", &["path"], &["type"]),
+    ("emptyDir", &[], &["medium", "sizeLimit"]),
+    ("nfs", &["path", "server"], &[]),
+    ("persistentVolumeClaim", &["claimName"], &[]),
+];
+const MOUNT_OPTIONS: [&str; 4] = ["mount.path", "mount.readOnly", "mount.subPath", "mount.subPathExpr"];
+/// Value of `claimName` for which upstream makes a claim of its own.
+const ON_DEMAND: &str = "OnDemand";
+
+/// The options of one volume, by what stands behind its name.
+type Options<'a> = BTreeMap<&'a str, &'a str>;
+
+/// The volumes, by type and name.
+pub(super) fn volumes(reader: &mut Reader<'_>) -> Vec<DriverVolume> {
+    let conf = reader.conf;
+    let mut groups: BTreeMap<(&str, &str), Options<'_>> = BTreeMap::new();
+    for (rest, value) in conf.below(PREFIX) {
+        let mut parts = rest.splitn(3, '.');
+        match (parts.next(), parts.next(), parts.next()) {
+            (Some(kind), Some(name), Some(option)) => {
+                groups.entry((kind, name)).or_default().insert(option, &value.text);
+            }
+            _ => reader.bad_value(&format!("{PREFIX}{rest}"), value, &"a volume's key ends with TYPE.NAME.OPTION"),
+        }
+    }
+    let read: Vec<_> = groups.into_iter().map(|((kind, name), options)| volume(kind, name, &options)).collect();
+    let volumes: Vec<_> = read.into_iter().filter_map(|volume| reader.findings.keep(volume)).collect();
+    check_unique(&volumes, reader);
+    volumes
+}
+
+fn volume(kind: &str, name: &str, options: &Options<'_>) -> Result<DriverVolume, SubmitError> {
+    let fault = |what: &str| {
+        SubmitError::new(ErrorCode::ConfValue, format!("volume {name:?} ({PREFIX}{kind}.{name}.*) {what}"))
+    };
+    let Some((_, needed, possible)) = TYPES.iter().find(|(known, ..)| *known == kind) else {
+        let known = TYPES.map(|(kind, ..)| kind).join(", ");
+        return Err(fault("is of no known type").hint(format!("types: {known}")));
+    };
+    ObjectName::label(name).map_err(|error| fault("cannot have that name").because(error))?;
+    check_options(options, needed, possible).map_err(|what| fault(&what))?;
+    let option = |option: &str| options.get(format!("options.{option}").as_str()).map(|text| (*text).to_owned());
+    let text = |name: &str| option(name).unwrap_or_default();
+    let source = match kind {
+        "hostPath" => VolumeSource::HostPath { path: text("path"), kind: text("type") },
+        "emptyDir" => VolumeSource::EmptyDir { medium: text("medium"), size_limit: option("sizeLimit") },
+        "nfs" => VolumeSource::Nfs { path: text("path"), server: text("server") },
+        _ => VolumeSource::Claim { name: text("claimName") },
+    };
+    check_source(&source).map_err(|what| fault(what))?;
+    let mount = |option: &str| options.get(option).map(|text| (*text).to_owned());
+    Ok(DriverVolume {
+        name: name.to_owned(),
+        path: mount("mount.path").unwrap_or_default(),
+        read_only: options.get("mount.readOnly").is_some_and(|text| text.eq_ignore_ascii_case("true")),
+        sub_path: mount("mount.subPath"),
+        sub_path_expr: mount("mount.subPathExpr"),
+        source,
+    })
+}
+
+fn check_options(options: &Options<'_>, needed: &[&str], possible: &[&str]) -> Result<(), String> {
+    let is_known = |option: &str| {
+        let own = option.strip_prefix("options.");
+        MOUNT_OPTIONS.contains(&option) || own.is_some_and(|own| needed.contains(&own) || possible.contains(&own))
+    };
+    if let Some(option) = options.keys().find(|option| !is_known(option)) {
+        return Err(format!("has no {option} here"));
+    }
+    let absent = needed.iter().map(|option| format!("options.{option}")).chain(["mount.path".to_owned()]);
+    if let Some(option) = absent.into_iter().find(|option| options.get(option.as_str()).is_none_or(|it| it.is_empty()))
+    {
+        return Err(format!("lacks {option}"));
+    }
+    if !options["mount.path"].starts_with('/') {
+        return Err("must be mounted at an absolute path".to_owned());
+    }
+    if options.contains_key("mount.subPath") && options.contains_key("mount.subPathExpr") {
+        return Err("has both mount.subPath and mount.subPathExpr, of which one can hold".to_owned());
+    }
+    match options.get("mount.readOnly").map(|text| text.to_ascii_lowercase()).as_deref() {
+        None | Some("true" | "false") => Ok(()),
+        Some(other) => Err(format!("has mount.readOnly={other}; it must be true or false")),
+    }
+}
+
+fn check_source(source: &VolumeSource) -> Result<(), &'static str> {
+    match source {
+        VolumeSource::EmptyDir { medium, .. } if !["", "Memory"].contains(&medium.as_str()) => {
+            Err("has an options.medium that is neither Memory nor empty")
+        }
+        VolumeSource::EmptyDir { size_limit: Some(limit), .. } => quantity(limit).map(|_| ()),
+        VolumeSource::Claim { name } if name.eq_ignore_ascii_case(ON_DEMAND) => {
+            Err("is a claim made on demand, which comes with a later version: name a claim that exists")
+        }
+        VolumeSource::Claim { name } => {
+            ObjectName::subdomain(name).map(|_| ()).map_err(|_| "has an options.claimName that no claim can have")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The API server would refuse these too, but with a list of the whole pod.
+fn check_unique(volumes: &[DriverVolume], reader: &mut Reader<'_>) {
+    for (index, volume) in volumes.iter().enumerate() {
+        let DriverVolume { name, path, .. } = volume;
+        if [DIRECTORY, TLS_DIRECTORY].contains(&path.as_str()) {
+            let what = format!("volume {name:?} cannot be mounted at {path}: the bundle or its key lies there");
+            reader.findings.problem(SubmitError::new(ErrorCode::ConfValue, what));
+        }
+        if let Some(other) = volumes[..index].iter().find(|other| other.name == *name || other.path == *path) {
+            let what = format!("volumes {:?} and {name:?} have the same name or path", other.name);
+            reader.findings.problem(SubmitError::new(ErrorCode::ConfValue, what));
+        }
+    }
+}
+
+/// Secrets by name, with the path at which each one is mounted.
+pub(super) fn secret_mounts(reader: &mut Reader<'_>) -> BTreeMap<String, String> {
+    reader.below(SECRETS, |name, path| {
+        // The volume is called NAME-volume, which must be a label.
+        if ObjectName::label(&format!("{name}-volume")).is_err() {
+            Err("that is no name of a Secret that can be mounted")
+        } else if !path.starts_with('/') {
+            Err("it must be an absolute path in the container")
+        } else {
+            Ok(())
+        }
+    })
+}
+
+/// `spark.local.dir`, as absolute paths; empty: the default.
+pub(super) fn local_dirs(list: &str) -> Result<Vec<String>, &'static str> {
+    let paths: Vec<_> = split_list(list).into_iter().map(ToOwned::to_owned).collect();
+    if paths.iter().all(|path| path.starts_with('/')) { Ok(paths) } else { Err("each item must be an absolute path") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Findings;
+    use crate::settings::spark_conf::SparkConf;
+
+    fn read(pairs: &[&str]) -> (Vec<DriverVolume>, Vec<String>) {
+        let (mut conf, mut findings) = (SparkConf::default(), Findings::default());
+        let pairs: Vec<String> = pairs.iter().map(|pair| format!("{PREFIX}{pair}")).collect();
+        conf.add_conf(&pairs, &mut findings);
+        let found = volumes(&mut Reader { conf: &conf, findings: &mut findings });
+        (found, findings.problems.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn volumes_of_every_type() {
+        let (found, problems) = read(&[
+            "hostPath.h.mount.path=/h",
+            "hostPath.h.options.path=/srv",
+            "hostPath.h.options.type=Directory",
+            "emptyDir.e.mount.path=/e",
+            "emptyDir.e.mount.readOnly=TRUE",
+            "emptyDir.e.options.sizeLimit=5Gi",
+            "nfs.n.mount.path=/n",
+            "nfs.n.mount.subPath=a/b",
+            "nfs.n.options.path=/export",
+            "nfs.n.options.server=nas",
+            "persistentVolumeClaim.c.mount.path=/c",
+            "persistentVolumeClaim.c.options.claimName=data",
+        ]);
+        assert!(problems.is_empty(), "{problems:?}");
+        let names: Vec<_> = found.iter().map(|volume| volume.name.as_str()).collect();
+        assert_eq!(names, ["e", "h", "n", "c"]);
+        assert!(found[0].read_only && !found[1].read_only);
+        assert_eq!(found[2].sub_path.as_deref(), Some("a/b"));
+        assert_eq!(found[3].source, VolumeSource::Claim { name: "data".into() });
+    }
+
+    #[test]
+    fn p04_a_volume_that_would_not_be_the_one_asked_for_is_refused() {
+        for (pairs, reason) in [
+            (&["hostPath.h.mount.path=/h"][..], "lacks options.path"),
+            (&["emptyDir.e.options.medium=Memory"], "lacks mount.path"),
+            (&["emptyDir.e.mount.path=e"], "absolute"),
+            (&["emptyDir.e.mount.path=/e", "emptyDir.e.options.medium=Ram"], "medium"),
+            (&["emptyDir.e.mount.path=/e", "emptyDir.e.options.sizelimit=1Gi"], "has no options.sizelimit"),
+            (&["emptyDir.e.mount.path=/e", "emptyDir.e.options.sizeLimit=big"], "quantity"),
+            (&["emptyDir.e.mount.path=/e", "emptyDir.e.mount.readOnly=yes"], "true or false"),
+            (&["csi.x.mount.path=/x"], "no known type"),
+            (&["emptyDir.e=x"], "TYPE.NAME.OPTION"),
+            (
+                &["persistentVolumeClaim.c.mount.path=/c", "persistentVolumeClaim.c.options.claimName=OnDemand"],
+                "demand",
+            ),
+            (&["emptyDir.e.mount.path=/e", "emptyDir.f.mount.path=/e"], "same name or path"),
+            (&["emptyDir.e.mount.path=/var/airlock"], "the bundle"),
+        ] {
+            let (_, problems) = read(pairs);
+            assert!(problems.len() == 1 && problems[0].contains(reason), "{pairs:?}: {problems:?}");
+        }
+    }
+}
