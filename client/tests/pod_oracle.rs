@@ -1,0 +1,360 @@
+//! The same settings, the same driver pod: Spark's own builder of driver pods, the one that its spark-submit uses, against
+//! ours, field by field. What may differ stands in one list with its reason; a line of it that no comparison needs fails
+//! the test, and so does every difference that is not in it.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "in tests a panic is the report")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+
+use client::error::Findings;
+use client::objects::driver_pod::{PodContext, driver_pod};
+use client::settings::cli::{self, Command, Parsed};
+use client::settings::names::{RANDOM_BYTES, SubmissionNames};
+use client::settings::resolve::{Environment, load_conf, resolve};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
+
+/// Each line of the file that it is given is a hex text: main resource, class, application's id, then keys and values, with
+/// NUL between them. It answers with the pod as one line of JSON.
+const ORACLE: &str = r#"
+import io.fabric8.kubernetes.client.*;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import io.fabric8.kubernetes.api.model.*;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.*;
+import java.util.*;
+import org.apache.spark.SparkConf;
+import org.apache.spark.deploy.k8s.*;
+import org.apache.spark.deploy.k8s.submit.*;
+
+public class PodOracle {
+    static MainAppResource resource(String text) {
+        if (text.endsWith(".py")) return new PythonMainAppResource(text);
+        if (text.endsWith(".R")) return new RMainAppResource(text);
+        return new JavaMainAppResource(scala.Option.apply(text));
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        var config = new io.fabric8.kubernetes.client.ConfigBuilder(io.fabric8.kubernetes.client.Config.empty())
+            .withMasterUrl("http://127.0.0.1:1").build();
+        KubernetesClient client = new KubernetesClientBuilder().withConfig(config).build();
+        for (String line : Files.readAllLines(Path.of(arguments[0]))) {
+            String[] parts = new String(HexFormat.of().parseHex(line), StandardCharsets.UTF_8).split("\0", -1);
+            SparkConf conf = new SparkConf(false);
+            for (int i = 3; i + 1 < parts.length; i += 2) conf.set(parts[i], parts[i + 1]);
+            KubernetesDriverConf driver = new KubernetesDriverConf(conf, parts[2], resource(parts[0]), parts[1],
+                new String[0], scala.Option.empty(), new org.apache.spark.util.SystemClock());
+            SparkPod built = new KubernetesDriverBuilder().buildFromFeatures(driver, client).pod();
+            Pod pod = new PodBuilder(built.pod()).editSpec().addToContainers(built.container()).endSpec().build();
+            String json = Serialization.jsonMapper().writeValueAsString(pod);
+            System.out.println(json.replace(driver.resourceNamePrefix(), "PREFIX"));
+        }
+        System.exit(0);
+    }
+}
+"#;
+
+/// A field in which the pods may differ: where it stands, `*` for any one step, and why.
+const DIFFERENCES: &[(&str, &str)] = &[
+    ("metadata/labels/app.kubernetes.io|managed-by", "to find and sweep"),
+    ("metadata/annotations/airlock|submission-id", "to know a submission again"),
+    ("metadata/annotations/airlock|lease-until", "after it, leftovers are anyone's to remove"),
+    ("metadata/namespace", "theirs is left to the client"),
+    ("container/command", "the driver server's"),
+    ("container/args", "the driver server's; the launch travels in the bundle"),
+    ("container/ports/airlock", "the driver server's port"),
+    ("container/volumeMounts/airlock", "the bundle"),
+    ("container/volumeMounts/airlock-tls", "the driver server's key"),
+    ("volumes/airlock", "the bundle"),
+    ("volumes/airlock-tls", "the driver server's key"),
+    ("container/env/SPARK_CONF_DIR", "the bundle's"),
+    ("container/resources/requests/ephemeral-storage", "room for the bundle"),
+    ("container/securityContext/capabilities", "as far towards Pod Security `restricted` as any image can follow"),
+    ("container/securityContext/seccompProfile", "the same"),
+];
+
+/// Settings that change the pod, one fragment each: pairs that belong together.
+const FRAGMENTS: &[&[&str]] = &[
+    &["spark.driver.memory=3g"],
+    &["spark.driver.memory=700m"],
+    &["spark.driver.memoryOverhead=512m"],
+    &["spark.driver.memoryOverheadFactor=0.3"],
+    &["spark.driver.minMemoryOverhead=500m"],
+    &["spark.kubernetes.memoryOverheadFactor=0.25"],
+    &["spark.driver.cores=3"],
+    &["spark.kubernetes.driver.request.cores=500m"],
+    &["spark.kubernetes.driver.limit.cores=4"],
+    &["spark.kubernetes.driver.container.image=other/image:7"],
+    &["spark.kubernetes.container.image.pullPolicy=Always"],
+    &["spark.kubernetes.container.image.pullSecrets=one, two"],
+    &["spark.kubernetes.driver.label.team=data", "spark.kubernetes.driver.label.example.com/tier=gold"],
+    &["spark.kubernetes.driver.annotation.example.com/note=any text, {\"json\": 1}"],
+    &["spark.kubernetes.driverEnv.TZ=UTC", "spark.kubernetes.driverEnv.A_b=x=y z"],
+    &["spark.kubernetes.driver.secretKeyRef.PASSWORD=db:password"],
+    &["spark.kubernetes.driver.secrets.db=/etc/db", "spark.kubernetes.driver.secrets.tls-files=/etc/tls"],
+    &["spark.kubernetes.node.selector.disk=ssd"],
+    &["spark.kubernetes.driver.node.selector.zone=a", "spark.kubernetes.node.selector.zone=b"],
+    &["spark.kubernetes.scheduler.name=common"],
+    &["spark.kubernetes.driver.scheduler.name=own"],
+    &["spark.kubernetes.authenticate.driver.serviceAccountName=runner"],
+    &["spark.driver.port=17078", "spark.driver.blockManager.port=17079", "spark.ui.port=14040"],
+    &["spark.blockManager.port=18000"],
+    &["spark.driver.resource.gpu.amount=2", "spark.driver.resource.gpu.vendor=nvidia.com"],
+    &["spark.kubernetes.securityContext.allowPrivilegeEscalation=true"],
+    &["spark.kubernetes.driver.securityContext.allowPrivilegeEscalation=true"],
+    &["spark.kubernetes.driver.securityContext.allowPrivilegeEscalation=false"],
+    &["spark.kubernetes.local.dirs.tmpfs=true"],
+    &["spark.local.dir=/scratch/a,/scratch/b"],
+    &[
+        "spark.kubernetes.driver.volumes.hostPath.h.mount.path=/h",
+        "spark.kubernetes.driver.volumes.hostPath.h.mount.readOnly=true",
+        "spark.kubernetes.driver.volumes.hostPath.h.options.path=/srv",
+        "spark.kubernetes.driver.volumes.hostPath.h.options.type=Directory",
+    ],
+    &[
+        "spark.kubernetes.driver.volumes.hostPath.plain.mount.path=/plain",
+        "spark.kubernetes.driver.volumes.hostPath.plain.options.path=/srv",
+    ],
+    &[
+        "spark.kubernetes.driver.volumes.emptyDir.e.mount.path=/e",
+        "spark.kubernetes.driver.volumes.emptyDir.e.options.medium=Memory",
+        "spark.kubernetes.driver.volumes.emptyDir.e.options.sizeLimit=5Gi",
+    ],
+    &["spark.kubernetes.driver.volumes.emptyDir.bare.mount.path=/bare"],
+    &[
+        "spark.kubernetes.driver.volumes.nfs.n.mount.path=/n",
+        "spark.kubernetes.driver.volumes.nfs.n.mount.subPath=a/b",
+        "spark.kubernetes.driver.volumes.nfs.n.options.path=/export",
+        "spark.kubernetes.driver.volumes.nfs.n.options.server=nas",
+    ],
+    &[
+        "spark.kubernetes.driver.volumes.persistentVolumeClaim.c.mount.path=/c",
+        "spark.kubernetes.driver.volumes.persistentVolumeClaim.c.mount.subPathExpr=$(SPARK_USER)/x",
+        "spark.kubernetes.driver.volumes.persistentVolumeClaim.c.mount.readOnly=true",
+        "spark.kubernetes.driver.volumes.persistentVolumeClaim.c.options.claimName=data",
+    ],
+    &[
+        "spark.kubernetes.driver.volumes.hostPath.spark-local-dir-fast.mount.path=/fast",
+        "spark.kubernetes.driver.volumes.hostPath.spark-local-dir-fast.options.path=/mnt/nvme",
+    ],
+    &["spark.kubernetes.driver.pod.name=my-own-pod"],
+    &["spark.app.name=Spark π ✓ Job"],
+    &["spark.jars.packages=org.example:thing:1.0"],
+    &["spark.executor.memory=2g", "spark.executor.instances=3", "spark.sql.shuffle.partitions=7"],
+];
+
+const RESOURCES: [&str; 3] = ["local:///opt/app.jar", "local:///opt/main.py", "local:///opt/main.R"];
+
+/// What is compared: a main resource and the numbers of fragments.
+type Set = (usize, BTreeSet<usize>);
+
+fn words(set: &Set) -> Vec<String> {
+    let (resource, fragments) = set;
+    let mut words: Vec<String> =
+        ["airlock", "submit", "--master", "k8s://https://h:6443"].map(ToOwned::to_owned).into();
+    if *resource == 0 {
+        words.extend(["--class", "org.example.Main"].map(ToOwned::to_owned));
+    }
+    let usual = ["spark.kubernetes.container.image=spark:4", "spark.kubernetes.namespace=spark"];
+    let pairs = usual.iter().chain(fragments.iter().flat_map(|index| FRAGMENTS[*index]));
+    words.extend(pairs.flat_map(|pair| ["-c".to_owned(), (*pair).to_owned()]));
+    words.push(RESOURCES[*resource].to_owned());
+    words
+}
+
+/// Our pod, and the question to Spark that the same settings make.
+fn ours(set: &Set) -> (Value, String) {
+    let Parsed::Run(cli) = cli::parse(words(set).into_iter().map(OsString::from)).unwrap() else { panic!("help") };
+    let Command::Submit(arguments) = cli.command;
+    let (environment, mut findings) = (Environment::default(), Findings::default());
+    let conf = load_conf(&arguments, &environment, &mut findings);
+    let settings = resolve(&arguments, &conf, &environment, &mut findings);
+    assert!(findings.problems.is_empty(), "{set:?}: {:?}", findings.problems);
+    let names =
+        SubmissionNames::new(&settings.application.name, settings.driver.pod_name.as_ref(), &[0xab; RANDOM_BYTES]);
+    let context = PodContext {
+        namespace: "spark".into(),
+        user: "ann".into(),
+        lease_until: "2026-01-01T01:00:00Z".parse().unwrap(),
+        bundle_bytes: 1,
+        non_root: false,
+    };
+    let pod = serde_json::to_string(&driver_pod(&settings, &names, &context)).unwrap().replace(&names.prefix, "PREFIX");
+    let class = settings.application.main_class.clone().unwrap_or_default();
+    let mut question = vec![RESOURCES[set.0].to_owned(), class, names.app_id.clone()];
+    let pairs: BTreeMap<_, _> = conf.iter().map(|(key, value)| (key.to_owned(), value.text.clone())).collect();
+    question.extend(["spark.app.name".to_owned(), settings.application.name.clone()]);
+    question.extend(pairs.into_iter().flat_map(|(key, value)| [key, value]));
+    (serde_json::from_str(&pod).unwrap(), question.join("\0"))
+}
+
+fn spark_home() -> PathBuf {
+    if let Some(home) = std::env::var_os("AIRLOCK_E2E_SPARK_HOME") {
+        return home.into();
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/spark-home");
+    run(&mut Process::new(script)).trim().into()
+}
+
+fn run(command: &mut Process) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; this test needs a JDK 17"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Spark's pods for `questions`, in one process.
+fn theirs(questions: &[String]) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let hex = |text: &String| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n";
+    std::fs::write(at("questions"), questions.iter().map(hex).collect::<String>()).unwrap();
+    std::fs::write(at("PodOracle.java"), ORACLE).unwrap();
+    let jars = format!("{}:{}/jars/*", folder.path().display(), spark_home().display());
+    run(Process::new("javac").arg("-cp").arg(&jars).arg("-d").arg(folder.path()).arg(at("PodOracle.java")));
+    let mut java = Process::new("java");
+    java.arg("-cp").arg(&jars).arg("PodOracle").arg(at("questions"));
+    let answers = run(java.env("SPARK_USER", "ann").env_remove("SPARK_LOCAL_DIRS").env_remove("SPARK_CONF_DIR"));
+    let pods: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(pods.len(), questions.len());
+    pods
+}
+
+/// Scratch space without what is random in theirs: the id in its path, and which of several folders is the first one.
+fn settle_scratch(container: &mut Value) {
+    for mount in container["volumeMounts"].as_array_mut().unwrap() {
+        let number = mount["name"].as_str().unwrap().strip_prefix("spark-local-dir-");
+        let is_numbered = number.is_some_and(|number| number.parse::<u32>().is_ok());
+        let path = without_id(mount["mountPath"].as_str().unwrap());
+        if is_numbered {
+            mount["name"] = json!(format!("scratch at {}", path.replace('/', "|")));
+        }
+        mount["mountPath"] = json!(path);
+    }
+    for variable in container["env"].as_array_mut().unwrap() {
+        if variable["name"] == "SPARK_LOCAL_DIRS" {
+            let mut paths: Vec<_> = variable["value"].as_str().unwrap().split(',').map(without_id).collect();
+            paths.sort();
+            variable["value"] = json!(paths.join(","));
+        }
+    }
+}
+
+fn without_id(path: &str) -> String {
+    let id =
+        path.strip_prefix("/var/data/spark-").filter(|id| id.len() == "00000000-0000-0000-0000-000000000000".len());
+    id.map_or(path.to_owned(), |_| "/var/data/spark-ID".to_owned())
+}
+
+/// The pod with lists by name instead of by place, the container beside the rest, and nothing empty in it.
+fn normal(pod: &Value) -> Value {
+    let mut spec = pod["spec"].clone();
+    let containers = spec["containers"].as_array().unwrap().clone();
+    assert_eq!(containers.len(), 1);
+    let mut container = containers[0].clone();
+    settle_scratch(&mut container);
+    for list in ["env", "ports", "volumeMounts"] {
+        container[list] = by_name(&container[list]);
+    }
+    spec["volumes"] = by_name(&spec["volumes"]);
+    spec.as_object_mut().unwrap().remove("containers");
+    let mut all = spec;
+    all["container"] = container;
+    all["metadata"] = pod["metadata"].clone();
+    without_empty(all).unwrap_or_default()
+}
+
+fn by_name(list: &Value) -> Value {
+    let items = list.as_array().into_iter().flatten();
+    let pairs: Vec<_> = items.map(|item| (item["name"].as_str().unwrap().to_owned(), item.clone())).collect();
+    let map: BTreeMap<_, _> = pairs.iter().cloned().collect();
+    assert_eq!(map.len(), pairs.len(), "two of one name: {list}");
+    json!(map)
+}
+
+/// An absent field, an empty list and an empty text are the same to the API server where the two builders differ in them.
+fn without_empty(value: Value) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::String(text) if text.is_empty() => None,
+        // An empty volume source still says of which kind it is.
+        Value::Object(map) => {
+            let kept = |(key, value): (String, Value)| {
+                let is_source = key == "emptyDir";
+                without_empty(value).or_else(|| is_source.then(|| json!({}))).map(|value| (key, value))
+            };
+            let map: serde_json::Map<_, _> = map.into_iter().filter_map(kept).collect();
+            (!map.is_empty()).then_some(Value::Object(map))
+        }
+        Value::Array(items) => {
+            let items: Vec<_> = items.into_iter().filter_map(without_empty).collect();
+            (!items.is_empty()).then_some(Value::Array(items))
+        }
+        other => Some(other),
+    }
+}
+
+/// Every leaf with its path; `/` in a key is written `|`.
+fn leaves(value: &Value, path: &str, found: &mut BTreeMap<String, String>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}/{key}") };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| leaves(value, &below(&key.replace('/', "|")), found)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, value)| leaves(value, &below(&index.to_string()), found));
+        }
+        other => {
+            found.insert(path.to_owned(), other.to_string());
+        }
+    }
+}
+
+/// The paths at which two pods differ, with both values.
+fn differences(ours: &Value, theirs: &Value) -> Vec<(String, String)> {
+    let (mut a, mut b) = (BTreeMap::new(), BTreeMap::new());
+    leaves(&normal(ours), "", &mut a);
+    leaves(&normal(theirs), "", &mut b);
+    let paths: BTreeSet<_> = a.keys().chain(b.keys()).cloned().collect();
+    let differ = paths.into_iter().filter(|path| a.get(path) != b.get(path));
+    differ.map(|path| (path.clone(), format!("ours {:?}, theirs {:?}", a.get(&path), b.get(&path)))).collect()
+}
+
+fn explains(line: &str, path: &str) -> bool {
+    let mut steps = path.split('/');
+    line.split('/').all(|wanted| steps.next().is_some_and(|step| wanted == "*" || wanted == step))
+}
+
+/// Each fragment alone, each resource alone, and combinations by chance, the same ones in every run.
+fn sets() -> Vec<Set> {
+    let mut sets: Vec<Set> = (0..RESOURCES.len()).map(|resource| (resource, BTreeSet::new())).collect();
+    sets.extend((0..FRAGMENTS.len()).map(|index| (0, [index].into())));
+    let any = (0..RESOURCES.len(), prop::collection::btree_set(0..FRAGMENTS.len(), 2..12));
+    let mut runner = TestRunner::deterministic();
+    sets.extend((0..300).map(|_| any.new_tree(&mut runner).unwrap().current()));
+    sets
+}
+
+#[test]
+#[ignore = "needs Spark: scripts/images"]
+fn the_driver_pod_is_the_one_that_spark_builds() {
+    let sets = sets();
+    let (ours, questions): (Vec<_>, Vec<_>) = sets.iter().map(ours).unzip();
+    let (mut used, mut wrong) = (BTreeSet::new(), Vec::new());
+    for ((set, ours), theirs) in sets.iter().zip(&ours).zip(theirs(&questions)) {
+        for (path, values) in differences(ours, &theirs) {
+            match DIFFERENCES.iter().find(|(line, _)| explains(line, &path)) {
+                Some((line, _)) => {
+                    used.insert(*line);
+                }
+                None => wrong.push(format!("{path}: {values}\n    {:?}", words(set))),
+            }
+        }
+    }
+    let count = wrong.len();
+    wrong.truncate(20);
+    assert!(wrong.is_empty(), "{count} differences that no line explains:\n{}", wrong.join("\n"));
+    let unused: Vec<_> = DIFFERENCES.iter().filter(|(line, _)| !used.contains(line)).collect();
+    assert!(unused.is_empty(), "no comparison needs these lines: {unused:?}");
+}
