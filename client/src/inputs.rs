@@ -6,6 +6,7 @@ pub mod inspected_input;
 pub mod main_class;
 pub mod naming;
 pub mod pattern;
+pub mod pod_template;
 pub mod reference;
 pub mod spark_uri;
 

@@ -3,4 +3,5 @@
 
 pub mod driver_objects;
 pub mod driver_pod;
+pub mod driver_template;
 pub mod driver_volumes;

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use shared::manifest::MemberKind;
 
+use crate::inputs::pod_template::PodTemplate;
 use crate::settings::driver_volume::DriverVolume;
 use crate::settings::memory::Memory;
 use crate::settings::names::ObjectName;
@@ -152,6 +153,8 @@ pub struct DriverSettings {
     pub secret_env: BTreeMap<String, (String, String)>,
     /// `spark.kubernetes.node.selector.*` and `spark.kubernetes.driver.node.selector.*`.
     pub node_selector: BTreeMap<String, String>,
+    /// `spark.kubernetes.driver.podTemplateFile`, as it is read when the inputs are inspected.
+    pub template: Option<PodTemplate>,
     /// `spark.kubernetes.driver.volumes.*`.
     pub volumes: Vec<DriverVolume>,
     /// `spark.kubernetes.driver.secrets.NAME`, as (name, path).

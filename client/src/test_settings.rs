@@ -67,6 +67,7 @@ fn driver() -> DriverSettings {
         env: [("TZ".into(), "UTC".into())].into(),
         secret_env: [("PASSWORD".into(), ("db".into(), "password".into()))].into(),
         node_selector: [("disk".into(), "ssd".into())].into(),
+        template: None,
         volumes: vec![],
         secret_mounts: [].into(),
         local_dirs: vec![],

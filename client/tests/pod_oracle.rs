@@ -5,14 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command as Process;
+use std::sync::LazyLock;
 
 use client::error::Findings;
 use client::objects::driver_pod::{PodContext, driver_pod};
 use client::settings::cli::{self, Command, Parsed};
 use client::settings::names::{RANDOM_BYTES, SubmissionNames};
-use client::settings::resolve::{Environment, load_conf, resolve};
+use client::settings::prepare::prepare;
+use client::settings::resolve::{Environment, load_conf};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -75,6 +78,55 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("container/resources/requests/ephemeral-storage", "room for the bundle"),
     ("container/securityContext/capabilities", "as far towards Pod Security `restricted` as any image can follow"),
     ("container/securityContext/seccompProfile", "the same"),
+    ("container/name", "the driver's container has the same name over every template"),
+    ("container/workingDir", "the driver's own lies in the bundle"),
+];
+
+/// Pod templates; fragments name them by their index.
+const TEMPLATES: &[&str] = &[
+    "spec: {containers: [{name: main, image: ignored:1, workingDir: /w, env: [{name: T, value: t}]}]}",
+    "
+apiVersion: v1
+kind: Pod
+metadata:
+  name: ignored
+  namespace: ignored
+  labels: {team: template, app.kubernetes.io/part-of: thing}
+  annotations: {example.com/note: template, sidecar.istio.io/inject: 'false'}
+spec:
+  activeDeadlineSeconds: 600
+  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms: [{matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]
+  dnsPolicy: ClusterFirst
+  hostAliases: [{ip: 10.0.0.1, hostnames: [a, b]}]
+  imagePullSecrets: [{name: from-template}]
+  initContainers: [{name: init, image: init:1, command: [sh, -c, 'true']}]
+  nodeSelector: {disk: hdd, arch: amd64}
+  priorityClassName: high
+  restartPolicy: Always
+  schedulerName: template
+  securityContext: {runAsUser: 1000, fsGroup: 1000}
+  serviceAccountName: template
+  terminationGracePeriodSeconds: 5
+  tolerations: [{key: spark, operator: Exists, effect: NoSchedule}]
+  volumes: [{name: extra, emptyDir: {}}]
+  containers:
+  - {name: proxy, image: proxy:1, ports: [{name: http, containerPort: 8080}]}
+  - name: chosen
+    command: [ignored]
+    args: [ignored]
+    env: [{name: FROM, value: template}]
+    imagePullPolicy: Never
+    lifecycle: {preStop: {exec: {command: [sleep, '1']}}}
+    livenessProbe: {tcpSocket: {port: 4040}}
+    ports: [{name: metrics, containerPort: 9090, protocol: TCP}]
+    resources: {limits: {example.com/fpga: '1', cpu: '7'}, requests: {example.com/fpga: '1', memory: 9Gi}}
+    securityContext: {runAsUser: 185, readOnlyRootFilesystem: true, capabilities: {add: [NET_BIND_SERVICE]}}
+    volumeMounts: [{name: extra, mountPath: /extra}]
+",
+    "metadata: {labels: {only: labels}}\nspec: {priorityClassName: low}",
 ];
 
 /// Settings that change the pod, one fragment each: pairs that belong together.
@@ -144,6 +196,10 @@ const FRAGMENTS: &[&[&str]] = &[
     &["spark.kubernetes.driver.pod.name=my-own-pod"],
     &["spark.app.name=Spark π ✓ Job"],
     &["spark.jars.packages=org.example:thing:1.0"],
+    &["spark.kubernetes.driver.podTemplateFile=TEMPLATE-0"],
+    &["spark.kubernetes.driver.podTemplateFile=TEMPLATE-1"],
+    &["spark.kubernetes.driver.podTemplateFile=TEMPLATE-1", "spark.kubernetes.driver.podTemplateContainerName=chosen"],
+    &["spark.kubernetes.driver.podTemplateFile=TEMPLATE-2"],
     &["spark.executor.memory=2g", "spark.executor.instances=3", "spark.sql.shuffle.partitions=7"],
 ];
 
@@ -161,9 +217,22 @@ fn words(set: &Set) -> Vec<String> {
     }
     let usual = ["spark.kubernetes.container.image=spark:4", "spark.kubernetes.namespace=spark"];
     let pairs = usual.iter().chain(fragments.iter().flat_map(|index| FRAGMENTS[*index]));
-    words.extend(pairs.flat_map(|pair| ["-c".to_owned(), (*pair).to_owned()]));
+    let template = |number: &str| format!("{}{number}", templates().display());
+    words.extend(pairs.flat_map(|pair| ["-c".to_owned(), pair.replace("TEMPLATE-", &template("/pod-"))]));
     words.push(RESOURCES[*resource].to_owned());
     words
+}
+
+/// The folder in which the templates lie, `pod-0` and so on.
+fn templates() -> &'static Path {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pod-templates");
+        std::fs::create_dir_all(&folder).unwrap();
+        let paths = (0..).map(|number| folder.join(format!("pod-{number}")));
+        TEMPLATES.iter().zip(paths).for_each(|(template, path)| std::fs::write(path, template).unwrap());
+        folder
+    });
+    &FOLDER
 }
 
 /// Our pod, and the question to Spark that the same settings make.
@@ -172,8 +241,8 @@ fn ours(set: &Set) -> (Value, String) {
     let Command::Submit(arguments) = cli.command;
     let (environment, mut findings) = (Environment::default(), Findings::default());
     let conf = load_conf(&arguments, &environment, &mut findings);
-    let settings = resolve(&arguments, &conf, &environment, &mut findings);
-    assert!(findings.problems.is_empty(), "{set:?}: {:?}", findings.problems);
+    let (prepared, _) = prepare(&arguments, &environment);
+    let settings = prepared.unwrap_or_else(|problems| panic!("{set:?}: {problems:?}")).settings;
     let names =
         SubmissionNames::new(&settings.application.name, settings.driver.pod_name.as_ref(), &[0xab; RANDOM_BYTES]);
     let context = PodContext {
@@ -210,8 +279,12 @@ fn run(command: &mut Process) -> String {
 fn theirs(questions: &[String]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let hex = |text: &String| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n";
-    std::fs::write(at("questions"), questions.iter().map(hex).collect::<String>()).unwrap();
+    let mut text = String::new();
+    for question in questions {
+        question.bytes().for_each(|byte| write!(text, "{byte:02x}").unwrap());
+        text.push('\n');
+    }
+    std::fs::write(at("questions"), text).unwrap();
     std::fs::write(at("PodOracle.java"), ORACLE).unwrap();
     let jars = format!("{}:{}/jars/*", folder.path().display(), spark_home().display());
     run(Process::new("javac").arg("-cp").arg(&jars).arg("-d").arg(folder.path()).arg(at("PodOracle.java")));
@@ -253,8 +326,8 @@ fn without_id(path: &str) -> String {
 fn normal(pod: &Value) -> Value {
     let mut spec = pod["spec"].clone();
     let containers = spec["containers"].as_array().unwrap().clone();
-    assert_eq!(containers.len(), 1);
-    let mut container = containers[0].clone();
+    let (container, others) = containers.split_last().unwrap();
+    let mut container = container.clone();
     settle_scratch(&mut container);
     for list in ["env", "ports", "volumeMounts"] {
         container[list] = by_name(&container[list]);
@@ -263,6 +336,7 @@ fn normal(pod: &Value) -> Value {
     spec.as_object_mut().unwrap().remove("containers");
     let mut all = spec;
     all["container"] = container;
+    all["others"] = json!(others);
     all["metadata"] = pod["metadata"].clone();
     without_empty(all).unwrap_or_default()
 }

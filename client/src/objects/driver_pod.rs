@@ -19,6 +19,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use shared::driver_contract as contract;
 
 use crate::cluster::SUBMISSION_ANNOTATION;
+use crate::objects::driver_template::over_template;
 use crate::objects::driver_volumes;
 use crate::settings::memory::Memory;
 use crate::settings::names::{ObjectName, SubmissionNames};
@@ -80,7 +81,11 @@ pub fn driver_pod(settings: &Settings, names: &SubmissionNames, context: &PodCon
         volumes: Some(volumes),
         ..PodSpec::default()
     };
-    Pod { metadata, spec: Some(spec), status: None }
+    let pod = Pod { metadata, spec: Some(spec), status: None };
+    match &driver.template {
+        Some(template) => over_template(template, pod),
+        None => pod,
+    }
 }
 
 /// Upstream's labels and our own, on every object of the submission.

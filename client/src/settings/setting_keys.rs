@@ -112,9 +112,9 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     key("spark.kubernetes.resource.type", Refused, "", "", OURS, "2.4.1"),
     key("spark.kubernetes.driver.resourceNamePrefix", Refused, "", "", OURS, "3.0.0"),
     // More of the driver pod, and what is not built yet.
-    key("spark.kubernetes.driver.podTemplateFile", Refused, "", "", LATER, "3.0.0"),
-    key("spark.kubernetes.driver.podTemplateContainerName", Refused, "", "", LATER, "3.0.0"),
-    key("spark.kubernetes.executor.podTemplateFile", Refused, "", "", LATER, "3.0.0"),
+    key("spark.kubernetes.driver.podTemplateFile", ReadHereOnly, "", "path", "pod on this machine that the driver's is built on", "3.0.0"),
+    key("spark.kubernetes.driver.podTemplateContainerName", ReadHereOnly, "", "name", "container of it that becomes the driver's; the first one when absent", "3.0.0"),
+    key("spark.kubernetes.executor.podTemplateFile", Read, "", "path", "pod that executors' are built on: sent with the bundle, or local:///PATH in the image", "3.0.0"),
     key("spark.kubernetes.driver.volumes.*", Read, "", "text", "volume of the driver, TYPE.NAME.mount.… and TYPE.NAME.options.…; a claim must exist", "2.4.0"),
     key("spark.kubernetes.driver.secrets.*", Read, "", "path", "mounts the Secret of that name in the driver", "2.3.0"),
     key("spark.kubernetes.scheduler.name", Read, "", "name", "scheduler of driver and executors", "3.3.0"),

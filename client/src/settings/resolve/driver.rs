@@ -43,6 +43,7 @@ pub(super) fn resolve(language: Language, reader: &mut Reader<'_>) -> DriverSett
         env: reader.below("spark.kubernetes.driverEnv.", |name, _| env_name(name)),
         secret_env: secret_env(reader),
         node_selector: node_selector(reader),
+        template: None,
         volumes: volumes::volumes(reader),
         secret_mounts: volumes::secret_mounts(reader),
         local_dirs: reader.must("spark.local.dir", volumes::local_dirs),

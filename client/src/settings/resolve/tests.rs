@@ -154,8 +154,6 @@ fn p03_everything_after_the_resource_is_the_applications() {
 #[test]
 fn p04_what_this_version_cannot_do_is_refused_by_name() {
     for key in [
-        "spark.kubernetes.driver.podTemplateFile",
-        "spark.kubernetes.executor.podTemplateFile",
         "spark.kubernetes.hadoop.configMapName",
         "spark.kubernetes.kerberos.krb5.path",
         "spark.kerberos.keytab",

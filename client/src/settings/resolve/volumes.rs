@@ -67,7 +67,7 @@ fn volume(kind: &str, name: &str, options: &Options<'_>) -> Result<DriverVolume,
         "nfs" => VolumeSource::Nfs { path: text("path"), server: text("server") },
         _ => VolumeSource::Claim { name: text("claimName") },
     };
-    check_source(&source).map_err(|what| fault(what))?;
+    check_source(&source).map_err(fault)?;
     let mount = |option: &str| options.get(option).map(|text| (*text).to_owned());
     Ok(DriverVolume {
         name: name.to_owned(),
