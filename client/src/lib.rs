@@ -27,6 +27,7 @@ pub mod error;
 pub mod inputs;
 pub mod interrupt;
 pub mod launch;
+pub mod multi_call;
 pub mod objects;
 pub mod preflight;
 pub mod progress;

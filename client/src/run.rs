@@ -14,7 +14,9 @@ use crate::cluster::kube_access::{self, Access};
 use crate::error::{Problems, SubmitError};
 use crate::interrupt::Interrupts;
 use crate::launch::launch;
+use crate::multi_call::own_words;
 use crate::progress::Progress;
+use crate::settings::ExitStatus;
 use crate::settings::cli::{self, Command, Parsed, SubmitArguments};
 use crate::settings::names::{ObjectName, RANDOM_BYTES, SubmissionNames, check_pod_name};
 use crate::settings::prepare::{Prepared, prepare};
@@ -28,7 +30,7 @@ const PROGRAM: &str = "airlock";
 /// Runs the words of a command line, the program's name first.
 pub async fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let progress = Progress::stderr(false);
-    let ended = match cli::parse(words) {
+    let ended = match cli::parse(own_words(words)) {
         Ok(Parsed::Show(text)) => return show(&text),
         Ok(Parsed::Run(cli)) => {
             let Command::Submit(arguments) = cli.command;
@@ -37,9 +39,7 @@ pub async fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => Err(error.into()),
     };
     match ended {
-        Ok(Outcome::Deployed) => ExitCode::SUCCESS,
-        // An exit code is one byte; the kubelet's is the process's own.
-        Ok(Outcome::Ended(ended)) => ExitCode::from(u8::try_from(ended.exit_code).unwrap_or(u8::MAX)),
+        Ok(status) => ExitCode::from(status),
         Err(problems) => {
             progress.say(problems.render(PROGRAM));
             ExitCode::from(problems.code().exit_status())
@@ -53,7 +53,8 @@ fn show(text: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<Outcome, Problems> {
+/// Returns the exit status.
+async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<u8, Problems> {
     let mut interrupts = Interrupts::listen()?;
     let (prepared, warnings) = prepare(arguments, &Environment::of_process());
     for warning in warnings {
@@ -94,7 +95,15 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<Outc
         transfer: &BundleTransfer::new(manifest, inputs.members),
         progress,
     };
-    submission.run(&mut interrupts).await
+    submission.run(&mut interrupts).await.map(|outcome| exit_status(&outcome, settings.follow.exit_status))
+}
+
+fn exit_status(outcome: &Outcome, rule: ExitStatus) -> u8 {
+    match (outcome, rule) {
+        (Outcome::Deployed, _) | (Outcome::Ended(_), ExitStatus::Upstream) => 0,
+        // An exit code is one byte; the kubelet's is the process's own.
+        (Outcome::Ended(ended), ExitStatus::Driver) => u8::try_from(ended.exit_code).unwrap_or(u8::MAX),
+    }
 }
 
 fn namespace(chosen: Option<ObjectName>, access: &Access) -> Result<ObjectName, SubmitError> {
@@ -133,6 +142,16 @@ fn account_name(passwd: &str, uid: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::pod_state::Ended;
+
+    #[test]
+    fn x01_the_status_is_the_drivers_own_unless_upstreams_is_wanted() {
+        let ended = |exit_code| Outcome::Ended(Ended { exit_code, ..Ended::default() });
+        for (outcome, driver) in [(Outcome::Deployed, 0), (ended(0), 0), (ended(3), 3), (ended(137), 137)] {
+            assert_eq!(exit_status(&outcome, ExitStatus::Driver), driver);
+            assert_eq!(exit_status(&outcome, ExitStatus::Upstream), 0);
+        }
+    }
 
     #[test]
     fn an_account_is_found_by_its_number() {

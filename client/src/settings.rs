@@ -235,7 +235,7 @@ pub struct Deadlines {
 }
 
 /// What happens after the launch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FollowSettings {
     /// `spark.kubernetes.submission.waitAppCompletion`.
     pub wait: bool,
@@ -243,6 +243,30 @@ pub struct FollowSettings {
     pub report_interval: Duration,
     /// `spark.airlock.followLogs`: the driver's log on stdout.
     pub logs: bool,
+    /// `spark.airlock.exitStatus`.
+    pub exit_status: ExitStatus,
+    /// `spark.airlock.onInterrupt`.
+    pub on_interrupt: OnInterrupt,
+}
+
+/// The status with which a submission ends that waited for its driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// The driver's own exit code.
+    #[default]
+    Driver,
+    /// Upstream's: 0, also when the driver failed.
+    Upstream,
+}
+
+/// What an interrupt does to a driver that runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnInterrupt {
+    /// It runs on, as upstream.
+    #[default]
+    Detach,
+    /// Its pod is deleted.
+    Kill,
 }
 
 /// An address to dial, and why it is one.

@@ -28,8 +28,8 @@ use crate::objects::driver_objects::{door_service, headless_service, owned_by, o
 use crate::objects::driver_pod::{PodContext, driver_pod};
 use crate::preflight::preflight;
 use crate::progress::Progress;
-use crate::settings::Settings;
 use crate::settings::names::SubmissionNames;
+use crate::settings::{OnInterrupt, Settings};
 use crate::sweep::sweep;
 use crate::upload::transfer::Transfer;
 
@@ -100,7 +100,9 @@ impl<T: Transfer> Submission<'_, T> {
         match (launched, pressed) {
             (Launched::No(error), _) => Err(self.clean_up(&created, error.into(), interrupts, &mut pressed).await),
             (Launched::Unknown(error), _) => Err(error.into()),
-            (Launched::Yes, Some(interrupt)) => Err(self.left_alone(interrupt).into()),
+            (Launched::Yes, Some(interrupt)) => {
+                Err(self.interrupted_after_launch(&uploaded.driver, interrupt, interrupts).await.into())
+            }
             (Launched::Yes, None) => self.follow(&uploaded.driver, interrupts).await,
         }
     }
@@ -251,7 +253,9 @@ impl<T: Transfer> Submission<'_, T> {
         let ended = tokio::select! {
             ended = follow(self.cluster, driver, &application, &self.settings.follow, self.progress) => ended?,
             () = shown => return Err(SubmitError::bug("the driver's log cannot end").into()),
-            interrupt = interrupts.next() => return Err(self.left_alone(interrupt).into()),
+            interrupt = interrupts.next() => {
+                return Err(self.interrupted_after_launch(driver, interrupt, interrupts).await.into());
+            }
         };
         if self.settings.follow.logs {
             log.finish().await;
@@ -292,7 +296,34 @@ impl<T: Transfer> Submission<'_, T> {
         }
     }
 
-    /// An interrupt after the launch: the job goes on.
+    /// An interrupt after the launch: the job goes on, unless the user wants otherwise.
+    async fn interrupted_after_launch(
+        &self,
+        driver: &DriverPod,
+        interrupt: Interrupt,
+        interrupts: &mut Interrupts,
+    ) -> SubmitError {
+        if self.settings.follow.on_interrupt == OnInterrupt::Detach {
+            return self.left_alone(interrupt);
+        }
+        self.progress.say("interrupted: deleting the driver pod, interrupt again to leave at once");
+        let killed = tokio::select! {
+            killed = self.cluster.delete::<Pod>(&driver.name, &driver.uid, None) => killed,
+            again = interrupts.next() => return self.maybe_killed(again),
+        };
+        match killed {
+            Ok(()) => SubmitError::new(interrupt.code(), "interrupted; the driver pod is deleted"),
+            Err(error) => self.how_to_look(
+                SubmitError::new(interrupt.code(), "interrupted; the driver pod could not be deleted").because(error),
+            ),
+        }
+    }
+
+    fn maybe_killed(&self, interrupt: Interrupt) -> SubmitError {
+        let what = "interrupted twice; whether the driver pod is deleted is not known";
+        self.how_to_look(SubmitError::new(interrupt.code(), what))
+    }
+
     fn left_alone(&self, interrupt: Interrupt) -> SubmitError {
         self.how_to_look(SubmitError::new(interrupt.code(), "interrupted; the driver runs on"))
     }

@@ -41,7 +41,7 @@ pub(crate) fn settings() -> Settings {
         driver: driver(),
         door: DoorSettings::default(),
         deadlines: deadlines(),
-        follow: FollowSettings { wait: true, report_interval: Duration::from_secs(1), logs: false },
+        follow: FollowSettings { wait: true, report_interval: Duration::from_secs(1), ..FollowSettings::default() },
         conf_dir: None,
         properties: [].into(),
     }

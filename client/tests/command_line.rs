@@ -68,3 +68,15 @@ fn a_jar_without_class_or_manifest_is_64() {
     assert!(stderr.starts_with("airlock: E_USAGE: no main class for a.jar"), "{stderr}");
     assert!(stderr.ends_with("hint: name it: --class CLASS\n"), "{stderr}");
 }
+
+#[test]
+fn under_the_name_of_spark_submit_it_submits() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = folder.path().join("spark-submit");
+    std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin("airlock"), &named).unwrap();
+    let mut command = Command::new(&named);
+    command.current_dir(folder.path()).env_clear().env("HOME", folder.path());
+    let output = command.args(["--master", "yarn", "missing.jar", "--help"]).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("E_INPUT_MISSING: missing.jar") && text.contains("yarn"), "{text}");
+}

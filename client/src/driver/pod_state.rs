@@ -42,7 +42,7 @@ impl StartPhase {
 }
 
 /// How the driver's container ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     /// Its exit code: the driver's own, or 128 and the signal.
     pub exit_code: i32,

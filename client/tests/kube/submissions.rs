@@ -6,8 +6,8 @@ use std::time::Duration;
 use client::error::{Problems, SubmitError};
 use client::interrupt::{Interrupt, Interrupts};
 use client::progress::Progress;
-use client::settings::Settings;
 use client::settings::names::SubmissionNames;
+use client::settings::{OnInterrupt, Settings};
 use client::submit::{Outcome, Submission};
 use client::upload::transfer::{LaunchAnswer, Silence};
 use serde_json::{Value, json};
@@ -77,6 +77,12 @@ impl Case {
 
     async fn fails(&self) -> &'static str {
         self.run().await.map(|outcome| panic!("{outcome:?}")).unwrap_err().code().as_str()
+    }
+
+    async fn terminate_when_launched(&self) {
+        self.transfer.launching.notified().await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        self.interrupt.send(Interrupt::Term).await.unwrap();
     }
 
     fn said(&self, part: &str) -> bool {
@@ -357,17 +363,22 @@ async fn x03_an_interrupt_while_an_object_is_being_made_leaves_none() {
 #[tokio::test]
 async fn x03_an_interrupt_after_the_launch_leaves_the_driver_alone() {
     let case = Case::long().await;
-    let pressing = async {
-        case.transfer.launching.notified().await;
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        case.interrupt.send(Interrupt::Term).await.unwrap();
-    };
-    let (outcome, ()) = tokio::join!(case.run(), pressing);
+    let (outcome, ()) = tokio::join!(case.run(), case.terminate_when_launched());
     let problems = outcome.unwrap_err();
     assert_eq!(problems.code().exit_status(), 143);
     assert!(problems.render("airlock").contains("the driver runs on"));
     assert!(problems.render("airlock").contains("kubectl -n spark logs -f"));
     case.assert_launched();
+}
+
+#[tokio::test]
+async fn x03_an_interrupt_after_the_launch_deletes_the_driver_where_that_is_wanted() {
+    let mut case = Case::long().await;
+    case.settings.follow.on_interrupt = OnInterrupt::Kill;
+    let (code, ()) = tokio::join!(case.fails(), case.terminate_when_launched());
+    assert_eq!(code, "E_TERMINATED");
+    assert!(case.server.objects("pods").is_empty());
+    assert!(case.said("deleting the driver pod"), "{:?}", case.lines);
 }
 
 #[tokio::test]

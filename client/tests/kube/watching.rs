@@ -54,7 +54,8 @@ impl Watched {
             namespace: "spark".into(),
             pod: self.driver.name.clone(),
         };
-        let settings = FollowSettings { wait: true, report_interval: Duration::from_millis(100), logs: false };
+        let settings =
+            FollowSettings { wait: true, report_interval: Duration::from_millis(100), ..FollowSettings::default() };
         follow(&self.cluster, &self.driver, &application, &settings, &self.progress).await
     }
 

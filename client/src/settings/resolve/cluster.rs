@@ -12,7 +12,9 @@ use crate::inputs::reference::split_list;
 use crate::settings::duration::Unit;
 use crate::settings::master;
 use crate::settings::names::ObjectName;
-use crate::settings::{AccessSettings, Deadlines, DoorSettings, FollowSettings, TrafficPolicy};
+use crate::settings::{
+    AccessSettings, Deadlines, DoorSettings, ExitStatus, FollowSettings, OnInterrupt, TrafficPolicy,
+};
 
 pub(super) fn access(reader: &mut Reader<'_>) -> AccessSettings {
     deploy_mode(reader);
@@ -104,5 +106,15 @@ pub(super) fn follow(reader: &mut Reader<'_>) -> FollowSettings {
         wait: reader.flag("spark.kubernetes.submission.waitAppCompletion"),
         report_interval: reader.duration("spark.kubernetes.report.interval", Unit::Seconds),
         logs: reader.flag("spark.airlock.followLogs"),
+        exit_status: reader.must("spark.airlock.exitStatus", |text| match text {
+            "driver" => Ok(ExitStatus::Driver),
+            "upstream" => Ok(ExitStatus::Upstream),
+            _ => Err("it must be driver or upstream"),
+        }),
+        on_interrupt: reader.must("spark.airlock.onInterrupt", |text| match text {
+            "detach" => Ok(OnInterrupt::Detach),
+            "kill" => Ok(OnInterrupt::Kill),
+            _ => Err("it must be detach or kill"),
+        }),
     }
 }
