@@ -32,6 +32,7 @@ const RESOURCES: &str = "resources";
 /// `airlock submit`, as written.
 #[derive(Clone, Debug, Default, Args)]
 #[command(override_usage = "airlock submit [OPTIONS] <MAIN-RESOURCE> [ARGUMENTS]...", arg_required_else_help = true)]
+#[command(args_override_self = true)]
 pub struct SubmitArguments {
     /// api server, k8s://HOST:PORT; the kubeconfig's own when absent
     #[arg(long, value_name = "URL", allow_hyphen_values = true, help_heading = CLUSTER)]
@@ -110,6 +111,9 @@ pub struct SubmitArguments {
     #[arg(long, value_name = "PATH", allow_hyphen_values = true, help_heading = RESOURCES)]
     pub driver_class_path: Option<String>,
 
+    /// spark's own: properties above those of --properties-file
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true, hide = true)]
+    pub extra_properties_file: Vec<PathBuf>,
     /// has no effect on kubernetes
     #[arg(long, value_name = "N", allow_hyphen_values = true, hide = true)]
     pub total_executor_cores: Option<String>,
@@ -123,6 +127,9 @@ pub struct SubmitArguments {
     /// the jar or script to run, and its arguments
     #[arg(value_name = "MAIN-RESOURCE", trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     pub application: Vec<OsString>,
+    /// Flags for one value that were given several: the last one counts, as upstream, and a list is lost in silence.
+    #[arg(skip)]
+    pub repeated: Vec<&'static str>,
 }
 
 impl SubmitArguments {
@@ -186,11 +193,24 @@ const REFUSED: &[(&str, &str)] = &[
 
 /// Reads the words of the command line, the program's name first.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, SubmitError> {
-    match Cli::try_parse_from(words) {
-        Ok(cli) => check_options(cli).map(|cli| Parsed::Run(Box::new(cli))),
+    let words: Vec<OsString> = words.into_iter().collect();
+    match Cli::try_parse_from(&words) {
+        Ok(cli) => check_options(note_repeated(cli, &words)).map(|cli| Parsed::Run(Box::new(cli))),
         Err(error) if !error.use_stderr() => Ok(Parsed::Show(error.to_string())),
         Err(error) => Err(usage_error(&error)),
     }
+}
+
+fn note_repeated(mut cli: Cli, words: &[OsString]) -> Cli {
+    let Command::Submit(submit) = &mut cli.command;
+    let options = &words[..words.len().saturating_sub(submit.application.len())];
+    let is = |word: &&OsString, flag: &str| {
+        word.to_str().is_some_and(|word| word.split('=').next().is_some_and(|name| name == flag))
+    };
+    let given: Vec<_> = submit.properties().into_iter().map(|(flag, ..)| flag).collect();
+    submit.repeated =
+        given.into_iter().filter(|flag| options.iter().filter(|word| is(word, flag)).count() > 1).collect();
+    cli
 }
 
 /// The first word that clap knows no option for becomes the resource: an option that nobody knows must not (P03).
@@ -293,7 +313,7 @@ mod tests {
 
     #[test]
     fn claps_own_errors_are_usage_errors() {
-        for words in [&["--name"][..], &["--name", "a", "--name", "b", "x.jar"], &[]] {
+        for words in [&["--name"][..], &[]] {
             let error = try_submit(words).unwrap_err();
             assert_eq!(error.code(), ErrorCode::Usage);
             assert!(!error.to_string().contains("error:") && !error.to_string().contains('\n'), "{error}");
@@ -303,6 +323,12 @@ mod tests {
     #[test]
     fn repeated_conf_is_kept_in_order_and_a_comma_splits_nothing() {
         assert_eq!(submit(&["-c", "spark.a=1,2", "--conf=spark.b=", "r.jar"]).conf, ["spark.a=1,2", "spark.b="]);
+    }
+
+    #[test]
+    fn p03_the_last_of_a_repeated_flag_counts_and_it_is_noted() {
+        let arguments = submit(&["--jars", "a.jar", "--name", "n", "--jars=b.jar", "r.jar", "--name", "x"]);
+        assert_eq!((arguments.jars.as_deref(), arguments.repeated), (Some("b.jar"), vec!["--jars"]));
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub fn load_conf(arguments: &SubmitArguments, environment: &Environment, finding
     if let Some(path) = defaults.filter(|path| use_defaults && path.exists()) {
         conf.add_file(&path, findings);
     }
-    if let Some(path) = &arguments.properties_file {
+    for path in arguments.properties_file.iter().chain(&arguments.extra_properties_file) {
         conf.add_file(path, findings);
     }
     conf.add_conf(&arguments.conf, findings);
@@ -74,6 +74,9 @@ pub fn resolve(
 ) -> Settings {
     for (key, value) in conf.iter() {
         check_key(key, value, findings);
+    }
+    for flag in &arguments.repeated {
+        findings.warn(format!("{flag} is given more than once: the last one counts"));
     }
     for flag in arguments.without_effect() {
         findings.warn(format!("{flag} has no effect on kubernetes"));
