@@ -13,6 +13,7 @@ pub mod redaction;
 pub mod resolve;
 pub mod setting_keys;
 pub mod spark_conf;
+pub mod spark_version;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -25,6 +26,7 @@ use crate::inputs::pod_template::PodTemplate;
 use crate::settings::driver_volume::DriverVolume;
 use crate::settings::memory::Memory;
 use crate::settings::names::ObjectName;
+use crate::settings::spark_version::SparkVersion;
 
 /// Everything that one submission does.
 #[derive(Clone, Debug)]
@@ -37,6 +39,8 @@ pub struct Settings {
     pub application: Application,
     /// Local and remote inputs in the order of the flags; the main resource is [`Application::resource`].
     pub inputs: Vec<InputReference>,
+    /// `spark.airlock.sparkVersion`, else that of `$SPARK_HOME`.
+    pub spark_version: SparkVersion,
     /// The driver pod.
     pub driver: DriverSettings,
     /// The way from here to the driver server.

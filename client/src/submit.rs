@@ -143,6 +143,7 @@ impl<T: Transfer> Submission<'_, T> {
             .map_err(|error| SubmitError::new(ErrorCode::ConfValue, "spark.airlock.timeout.lease").because(error))?;
         Ok(PodContext {
             namespace: self.cluster.namespace().to_owned(),
+            spark_version: self.settings.spark_version.clone(),
             user: self.user.to_owned(),
             lease_until,
             bundle_bytes: self.transfer.bundle_bytes(),

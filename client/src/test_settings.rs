@@ -8,6 +8,7 @@ use shared::manifest::MemberKind;
 use client::objects::driver_pod::PodContext;
 use client::settings::memory::Memory;
 use client::settings::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
+use client::settings::spark_version::SparkVersion;
 use client::settings::{
     Application, Deadlines, DoorSettings, DriverPorts, DriverSettings, FollowSettings, InputPlace, InputReference,
     Language, Settings,
@@ -38,6 +39,7 @@ pub(crate) fn settings() -> Settings {
         namespace: ObjectName::label("spark").ok(),
         application,
         inputs: vec![],
+        spark_version: SparkVersion::default(),
         driver: driver(),
         door: DoorSettings::default(),
         deadlines: deadlines(),
@@ -104,6 +106,7 @@ pub(crate) fn names() -> SubmissionNames {
 /// Namespace `spark`, a bundle of 3 MiB and a byte.
 pub(crate) fn context() -> PodContext {
     PodContext {
+        spark_version: SparkVersion::default(),
         namespace: "spark".into(),
         user: "ann".into(),
         lease_until: jiff::Timestamp::from_second(1_767_229_200).unwrap_or_default(),

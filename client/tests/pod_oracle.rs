@@ -49,8 +49,12 @@ public class PodOracle {
             String[] parts = new String(HexFormat.of().parseHex(line), StandardCharsets.UTF_8).split("\0", -1);
             SparkConf conf = new SparkConf(false);
             for (int i = 3; i + 1 < parts.length; i += 2) conf.set(parts[i], parts[i + 1]);
-            KubernetesDriverConf driver = new KubernetesDriverConf(conf, parts[2], resource(parts[0]), parts[1],
-                new String[0], scala.Option.empty(), new org.apache.spark.util.SystemClock());
+            // Spark 4.1 has added a clock at the end.
+            var constructor = KubernetesDriverConf.class.getConstructors()[0];
+            Object[] values = {conf, parts[2], resource(parts[0]), parts[1], new String[0], scala.Option.empty(),
+                new org.apache.spark.util.SystemClock()};
+            KubernetesDriverConf driver =
+                (KubernetesDriverConf) constructor.newInstance(Arrays.copyOf(values, constructor.getParameterCount()));
             SparkPod built = new KubernetesDriverBuilder().buildFromFeatures(driver, client).pod();
             Pod pod = new PodBuilder(built.pod()).editSpec().addToContainers(built.container()).endSpec().build();
             String json = Serialization.jsonMapper().writeValueAsString(pod);
@@ -145,6 +149,8 @@ const FRAGMENTS: &[&[&str]] = &[
     &["spark.kubernetes.container.image.pullSecrets=one, two"],
     &["spark.kubernetes.driver.label.team=data", "spark.kubernetes.driver.label.example.com/tier=gold"],
     &["spark.kubernetes.driver.annotation.example.com/note=any text, {\"json\": 1}"],
+    &["spark.kubernetes.driver.label.id={{APP_ID}}", "spark.kubernetes.driver.label.e=x{{EXECUTOR_ID}}y"],
+    &["spark.kubernetes.driver.annotation.id=of {{APP_ID}}, {{EXECUTOR_ID}}"],
     &["spark.kubernetes.driverEnv.TZ=UTC", "spark.kubernetes.driverEnv.A_b=x=y z"],
     &["spark.kubernetes.driver.secretKeyRef.PASSWORD=db:password"],
     &["spark.kubernetes.driver.secrets.db=/etc/db", "spark.kubernetes.driver.secrets.tls-files=/etc/tls"],
@@ -239,7 +245,8 @@ fn templates() -> &'static Path {
 fn ours(set: &Set) -> (Value, String) {
     let Parsed::Run(cli) = cli::parse(words(set).into_iter().map(OsString::from)).unwrap() else { panic!("help") };
     let Command::Submit(arguments) = cli.command;
-    let (environment, mut findings) = (Environment::default(), Findings::default());
+    let environment = Environment { spark_home: Some(spark_home()), ..Environment::default() };
+    let mut findings = Findings::default();
     let conf = load_conf(&arguments, &environment, &mut findings);
     let (prepared, _) = prepare(&arguments, &environment);
     let settings = prepared.unwrap_or_else(|problems| panic!("{set:?}: {problems:?}")).settings;
@@ -247,6 +254,7 @@ fn ours(set: &Set) -> (Value, String) {
         SubmissionNames::new(&settings.application.name, settings.driver.pod_name.as_ref(), &[0xab; RANDOM_BYTES]);
     let context = PodContext {
         namespace: "spark".into(),
+        spark_version: settings.spark_version.clone(),
         user: "ann".into(),
         lease_until: "2026-01-01T01:00:00Z".parse().unwrap(),
         bundle_bytes: 1,

@@ -58,14 +58,15 @@ pub fn headless_service(
     metadata.labels = Some(over(&driver.service_labels, metadata.labels.unwrap_or_default()));
     metadata.annotations = Some(over(&driver.service_annotations, metadata.annotations.unwrap_or_default()));
     metadata.owner_references = owner.map(|owner| vec![owner.clone()]);
+    let ports = driver_ports(driver, &context.spark_version);
     let spec = ServiceSpec {
         cluster_ip: Some("None".to_owned()),
         ip_families: (!driver.ip_families.is_empty()).then(|| driver.ip_families.clone()),
         ip_family_policy: driver.ip_family_policy.clone(),
-        ports: Some(driver_ports(driver).map(|(name, port)| headless_port(name, port)).into()),
+        ports: Some(ports.into_iter().map(|(name, port)| headless_port(name, port)).collect()),
         // The name must hold before the pod is ready, and when an injected container never gets ready.
         publish_not_ready_addresses: Some(true),
-        selector: Some(selector(names)),
+        selector: Some(selector(names, context)),
         ..ServiceSpec::default()
     };
     Service { metadata, spec: Some(spec), status: None }
@@ -88,7 +89,7 @@ pub fn door_service(
         external_traffic_policy: Some(policy_name(*traffic_policy).to_owned()),
         ports: Some(vec![port]),
         publish_not_ready_addresses: Some(true),
-        selector: Some(selector(names)),
+        selector: Some(selector(names, context)),
         type_: Some("NodePort".to_owned()),
         ..ServiceSpec::default()
     };

@@ -23,12 +23,11 @@ use crate::objects::driver_template::over_template;
 use crate::objects::driver_volumes;
 use crate::settings::memory::Memory;
 use crate::settings::names::{ObjectName, SubmissionNames};
+use crate::settings::spark_version::SparkVersion;
 use crate::settings::{Deadlines, DriverPorts, DriverSettings, Settings};
 
 /// Name of the driver's container, as upstream's.
 pub const DRIVER_CONTAINER: &str = "spark-kubernetes-driver";
-/// The Spark version whose pods ours equal.
-pub const SPARK_VERSION: &str = "4.3.0";
 /// Label: the application. Spark finds its executors and Services by it.
 pub const APP_LABEL: &str = "spark-app-selector";
 /// Label: made by Airlock.
@@ -51,6 +50,8 @@ const MIB: u64 = 1 << 20;
 pub struct PodContext {
     /// Where it is created.
     pub namespace: String,
+    /// The Spark whose pods ours equal.
+    pub spark_version: SparkVersion,
     /// `SPARK_USER`: who submits.
     pub user: String,
     /// End of the lease.
@@ -66,8 +67,8 @@ pub struct PodContext {
 pub fn driver_pod(settings: &Settings, names: &SubmissionNames, context: &PodContext) -> Pod {
     let driver = &settings.driver;
     let mut metadata = object_meta(names, context, &names.pod);
-    metadata.labels = Some(over(&driver.labels, labels(names)));
-    metadata.annotations = Some(over(&driver.annotations, annotations(names, context)));
+    metadata.labels = Some(over(&with_app_id(&driver.labels, names), labels(names, context)));
+    metadata.annotations = Some(over(&with_app_id(&driver.annotations, names), annotations(names, context)));
     let account = driver.service_account.as_ref().map(ToString::to_string);
     let (volumes, mounts) = driver_volumes::volumes(driver, names).into_iter().unzip();
     let spec = PodSpec {
@@ -90,21 +91,21 @@ pub fn driver_pod(settings: &Settings, names: &SubmissionNames, context: &PodCon
 
 /// Upstream's labels and our own, on every object of the submission.
 #[must_use]
-pub fn labels(names: &SubmissionNames) -> BTreeMap<String, String> {
+pub fn labels(names: &SubmissionNames, context: &PodContext) -> BTreeMap<String, String> {
     let (key, value) = MANAGED_BY_LABEL;
-    let mut labels = selector(names);
+    let mut labels = selector(names, context);
     labels.insert(key.to_owned(), value.to_owned());
     labels
 }
 
 /// Upstream's labels: what selects the driver pod.
 #[must_use]
-pub fn selector(names: &SubmissionNames) -> BTreeMap<String, String> {
+pub fn selector(names: &SubmissionNames, context: &PodContext) -> BTreeMap<String, String> {
     let pairs = [
         (APP_LABEL, names.app_id.clone()),
         ("spark-app-name", names.app_name_label.clone()),
         ("spark-role", "driver".to_owned()),
-        ("spark-version", SPARK_VERSION.to_owned()),
+        ("spark-version", context.spark_version.as_str().to_owned()),
     ];
     pairs.map(|(key, value)| (key.to_owned(), value)).into()
 }
@@ -123,7 +124,7 @@ pub fn object_meta(names: &SubmissionNames, context: &PodContext, name: &ObjectN
     ObjectMeta {
         name: Some(name.to_string()),
         namespace: Some(context.namespace.clone()),
-        labels: Some(labels(names)),
+        labels: Some(labels(names, context)),
         annotations: Some(annotations(names, context)),
         ..ObjectMeta::default()
     }
@@ -136,6 +137,12 @@ pub(crate) fn over(theirs: &BTreeMap<String, String>, ours: BTreeMap<String, Str
     both
 }
 
+/// Values with upstream's variables filled in: a driver is no executor, so the id of one is empty.
+fn with_app_id(values: &BTreeMap<String, String>, names: &SubmissionNames) -> BTreeMap<String, String> {
+    let filled_in = |value: &str| value.replace("{{APP_ID}}", &names.app_id).replace("{{EXECUTOR_ID}}", "");
+    values.iter().map(|(key, value)| (key.clone(), filled_in(value))).collect()
+}
+
 fn container(settings: &Settings, names: &SubmissionNames, context: &PodContext) -> Container {
     let driver = &settings.driver;
     Container {
@@ -145,7 +152,7 @@ fn container(settings: &Settings, names: &SubmissionNames, context: &PodContext)
         command: Some(vec![driver.server_command.clone()]),
         args: Some(server_arguments(driver, &settings.deadlines, names, &context.namespace)),
         env: Some(environment(driver, names, context)),
-        ports: Some(container_ports(driver)),
+        ports: Some(container_ports(driver, &context.spark_version)),
         resources: Some(resources(driver, context.bundle_bytes)),
         security_context: Some(security_context(driver.allow_privilege_escalation, context.non_root)),
         ..Container::default()
@@ -200,25 +207,22 @@ fn secret_variable((variable, (name, key)): (&String, &(String, String))) -> Env
 
 /// Every port of the driver, for pod and headless Service: upstream's in its order, then the driver server's.
 #[must_use]
-pub fn driver_ports(driver: &DriverSettings) -> [(&'static str, u16); 5] {
+pub fn driver_ports(driver: &DriverSettings, version: &SparkVersion) -> Vec<(&'static str, u16)> {
     let DriverPorts { rpc, block_manager, ui } = driver.ports;
-    [
-        ("driver-rpc-port", rpc),
-        ("blockmanager", block_manager),
-        ("spark-ui", ui),
-        (SPARK_CONNECT_PORT_NAME, SPARK_CONNECT_PORT),
-        (UPLOAD_PORT_NAME, contract::UPLOAD_PORT),
-    ]
+    let mut ports = vec![("driver-rpc-port", rpc), ("blockmanager", block_manager), ("spark-ui", ui)];
+    ports.extend(version.names_connect_port().then_some((SPARK_CONNECT_PORT_NAME, SPARK_CONNECT_PORT)));
+    ports.push((UPLOAD_PORT_NAME, contract::UPLOAD_PORT));
+    ports
 }
 
-fn container_ports(driver: &DriverSettings) -> Vec<ContainerPort> {
-    let ports = driver_ports(driver).map(|(name, port)| ContainerPort {
+fn container_ports(driver: &DriverSettings, version: &SparkVersion) -> Vec<ContainerPort> {
+    let port = |(name, port): (&str, u16)| ContainerPort {
         name: Some(name.to_owned()),
         container_port: i32::from(port),
         protocol: Some("TCP".to_owned()),
         ..ContainerPort::default()
-    });
-    ports.into()
+    };
+    driver_ports(driver, version).into_iter().map(port).collect()
 }
 
 /// Memory is requested and limited alike, as upstream; scratch space is reserved so that a driver is not the first to

@@ -11,7 +11,7 @@ const APP_ID: (&str, &str) = ("{{APP_ID}}", "spark-00000000000000000000000000000
 /// A label: `[prefix/]name` and a short value.
 pub fn label(name: &str, value: &str) -> Result<(), &'static str> {
     annotation(name, value)?;
-    let value = value.replace(APP_ID.0, APP_ID.1);
+    let value = value.replace(APP_ID.0, APP_ID.1).replace("{{EXECUTOR_ID}}", "");
     let fits = value.is_empty() || is_plain_word(&value);
     if fits {
         Ok(())

@@ -19,6 +19,7 @@ use crate::settings::cli::SubmitArguments;
 use crate::settings::redaction;
 use crate::settings::setting_keys::{self, OWN_PREFIX, Treatment};
 use crate::settings::spark_conf::{ConfValue, Origin, SparkConf};
+use crate::settings::spark_version::SparkVersion;
 use crate::settings::{InputReference, Settings};
 use values::Reader;
 
@@ -83,10 +84,12 @@ pub fn resolve(
     }
     let mut reader = Reader { conf, findings };
     let application = application::resolve(arguments, &mut reader);
+    let spark_version = spark_version(environment, &mut reader);
     Settings {
         access: cluster::access(&mut reader),
         namespace: reader.label_name("spark.kubernetes.namespace"),
-        driver: driver::resolve(application.language, &mut reader),
+        driver: driver::resolve(application.language, &spark_version, &mut reader),
+        spark_version,
         application,
         inputs: input_lists(&mut reader),
         door: cluster::door(&mut reader),
@@ -95,6 +98,12 @@ pub fn resolve(
         conf_dir: environment.conf_dir(),
         properties: properties(conf),
     }
+}
+
+/// The version given, else that of `$SPARK_HOME`, else the newest.
+fn spark_version(environment: &Environment, reader: &mut Reader<'_>) -> SparkVersion {
+    let given = reader.read("spark.airlock.sparkVersion", str::parse);
+    given.or_else(|| SparkVersion::of_home(environment.spark_home.as_ref()?)).unwrap_or_default()
 }
 
 /// Refuses what this version cannot do, and points at what nobody reads (P04).

@@ -14,19 +14,23 @@ use crate::settings::kubernetes_syntax::{annotation, cpu_quantity, env_name, lab
 use crate::settings::master;
 use crate::settings::memory::Memory;
 use crate::settings::names::ObjectName;
+use crate::settings::spark_version::SparkVersion;
 use crate::settings::{DriverPorts, DriverSettings, Language};
 
 /// Labels that Spark, or airlock, reads back.
 const RESERVED_LABELS: [&str; 5] =
     ["spark-app-selector", "spark-app-name", "spark-role", "spark-version", "app.kubernetes.io/managed-by"];
 
-pub(super) fn resolve(language: Language, reader: &mut Reader<'_>) -> DriverSettings {
+/// What upstream fills in in the name of an image.
+const SPARK_VERSION_VARIABLE: &str = "{{SPARK_VERSION}}";
+
+pub(super) fn resolve(language: Language, version: &SparkVersion, reader: &mut Reader<'_>) -> DriverSettings {
     check_executors(reader);
     let memory = reader.must("spark.driver.memory", str::parse);
     let (memory_overhead, memory_overhead_factor) = overhead(memory, language, reader);
     DriverSettings {
         pod_name: reader.subdomain_name("spark.kubernetes.driver.pod.name"),
-        image: image(reader),
+        image: image(reader).replace(SPARK_VERSION_VARIABLE, version.as_str()),
         pull_policy: reader.must("spark.kubernetes.container.image.pullPolicy", pull_policy),
         pull_secrets: reader.must("spark.kubernetes.container.image.pullSecrets", pull_secrets),
         service_account: reader.subdomain_name("spark.kubernetes.authenticate.driver.serviceAccountName"),
@@ -98,8 +102,8 @@ fn image(reader: &mut Reader<'_>) -> String {
 fn image_name(text: &str) -> Result<String, &'static str> {
     if text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
         Err("it is no image name")
-    } else if text.contains("{{") {
-        Err("{{SPARK_VERSION}} cannot be filled in: airlock is of no Spark version; write the tag")
+    } else if text.replace(SPARK_VERSION_VARIABLE, "").contains("{{") {
+        Err("{{SPARK_VERSION}} is the only variable that is filled in")
     } else {
         Ok(text.to_owned())
     }

@@ -407,7 +407,7 @@ fn bad_values_name_key_value_and_reason() {
         "spark.kubernetes.driver.label.=x",
         "spark.kubernetes.driverEnv.1A=x",
         "spark.kubernetes.container.image.pullPolicy=always",
-        "spark.kubernetes.driver.container.image=spark:{{SPARK_VERSION}}",
+        "spark.kubernetes.driver.container.image=spark:{{VERSION}}",
         "spark.kubernetes.submission.waitAppCompletion=yes",
         "spark.kubernetes.report.interval=0s",
         "spark.airlock.door.nodePort=70000",
