@@ -9,6 +9,7 @@
 //! | inspect the local inputs | [`inputs`] |
 //! | what Spark is told in the pod | [`launch`] |
 //! | reach the API server, call it, and call again | [`cluster`] |
+//! | what would be made, for `--dry-run` | [`dry_run`] |
 //! | one list of problems before anything is made | [`preflight`] |
 //! | pod, Services and Secret, purely | [`objects`] |
 //! | wait for the driver server; follow the driver | [`driver`] |
@@ -23,6 +24,7 @@ pub mod cleanup;
 pub mod cluster;
 pub mod door;
 pub mod driver;
+pub mod dry_run;
 pub mod error;
 pub mod inputs;
 pub mod interrupt;

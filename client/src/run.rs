@@ -6,22 +6,27 @@ use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
+use shared::bundle::BundleLayout;
 use shared::error_code::ErrorCode;
 use shared::manifest::Manifest;
 
 use crate::cluster::Cluster;
-use crate::cluster::kube_access::{self, Access};
+use crate::cluster::kube_access;
+use crate::dry_run;
 use crate::error::{Problems, SubmitError};
+use crate::inputs::Inputs;
 use crate::interrupt::Interrupts;
 use crate::launch::launch;
 use crate::multi_call::own_words;
+use crate::objects::driver_pod::PodContext;
+use crate::preflight::preflight;
 use crate::progress::Progress;
-use crate::settings::ExitStatus;
-use crate::settings::cli::{self, Command, Parsed, SubmitArguments};
+use crate::settings::cli::{self, Command, DryRun, Parsed, SubmitArguments};
 use crate::settings::names::{ObjectName, RANDOM_BYTES, SubmissionNames, check_pod_name};
 use crate::settings::prepare::{Prepared, prepare};
 use crate::settings::resolve::Environment;
-use crate::submit::{Outcome, Submission};
+use crate::settings::{ExitStatus, Settings};
+use crate::submit::{Outcome, Submission, pod_context};
 use crate::upload::bundle_transfer::BundleTransfer;
 
 /// Name of the process in what it prints.
@@ -65,20 +70,20 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<u8, 
         progress.say(line);
     }
 
+    if arguments.dry_run == Some(DryRun::Client) {
+        let namespace = kube_access::local_namespace(&settings.access);
+        let namespace = namespace_of(&settings, namespace.as_deref().unwrap_or("default"))?;
+        let (names, manifest) = plan(&settings, &inputs, &namespace)?;
+        return describe(&settings, &names, &context(&settings, &namespace, &manifest)?, &manifest);
+    }
     let access = tokio::select! {
         access = kube_access::connect(&settings.access) => access?,
         interrupt = interrupts.next() => {
             return Err(SubmitError::new(interrupt.code(), "interrupted before anything was created").into());
         }
     };
-    let namespace = namespace(settings.namespace.clone(), &access)?;
-    let names = SubmissionNames::new(&settings.application.name, settings.driver.pod_name.as_ref(), &random_bytes()?);
-    check_pod_name(&names.pod, &namespace)?;
-    let launch = launch(&settings, &inputs, &names, &namespace, SystemTime::now());
-    let members = inputs.members.iter().map(|input| input.member.clone()).collect();
-    let manifest = Manifest::new(members, launch)
-        .map_err(|error| SubmitError::bug("the inputs make no manifest, though each was checked").because(error))?;
-
+    let namespace = namespace_of(&settings, &access.namespace)?;
+    let (names, manifest) = plan(&settings, &inputs, &namespace)?;
     let cluster = Cluster::new(
         access.client,
         namespace.as_str(),
@@ -86,6 +91,11 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<u8, 
         settings.deadlines.api,
         progress.clone(),
     );
+    if arguments.dry_run == Some(DryRun::Server) {
+        let context = context(&settings, &namespace, &manifest)?;
+        let context = preflight(&cluster, &settings, &names, context, &access.who).await?;
+        return describe(&settings, &names, &context, &manifest);
+    }
     let submission = Submission {
         cluster: &cluster,
         who: &access.who,
@@ -106,10 +116,42 @@ fn exit_status(outcome: &Outcome, rule: ExitStatus) -> u8 {
     }
 }
 
-fn namespace(chosen: Option<ObjectName>, access: &Access) -> Result<ObjectName, SubmitError> {
-    chosen.map_or_else(|| ObjectName::label(&access.namespace), Ok).map_err(|error| {
+/// The namespace of the settings, else that of context or pod.
+fn namespace_of(settings: &Settings, other: &str) -> Result<ObjectName, SubmitError> {
+    settings.namespace.clone().map_or_else(|| ObjectName::label(other), Ok).map_err(|error| {
         SubmitError::new(ErrorCode::Kubeconfig, "the context's namespace cannot be one").because(error)
     })
+}
+
+/// The names of everything that is made, and what the driver server is to receive and start.
+fn plan(
+    settings: &Settings,
+    inputs: &Inputs,
+    namespace: &ObjectName,
+) -> Result<(SubmissionNames, Manifest), SubmitError> {
+    let names = SubmissionNames::new(&settings.application.name, settings.driver.pod_name.as_ref(), &random_bytes()?);
+    check_pod_name(&names.pod, namespace)?;
+    let launch = launch(settings, inputs, &names, namespace, SystemTime::now());
+    let members = inputs.members.iter().map(|input| input.member.clone()).collect();
+    let manifest = Manifest::new(members, launch)
+        .map_err(|error| SubmitError::bug("the inputs make no manifest, though each was checked").because(error))?;
+    Ok((names, manifest))
+}
+
+/// Shows what would be made, for the exit status 0.
+fn describe(
+    settings: &Settings,
+    names: &SubmissionNames,
+    context: &PodContext,
+    manifest: &Manifest,
+) -> Result<u8, Problems> {
+    show(&dry_run::describe(settings, names, context, manifest)?);
+    Ok(0)
+}
+
+/// The pod's context, for the user who submits.
+fn context(settings: &Settings, namespace: &ObjectName, manifest: &Manifest) -> Result<PodContext, SubmitError> {
+    pod_context(settings, namespace.as_str(), &user(), BundleLayout::new(manifest).total())
 }
 
 fn random_bytes() -> Result<[u8; RANDOM_BYTES], SubmitError> {

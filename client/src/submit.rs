@@ -111,8 +111,9 @@ impl<T: Transfer> Submission<'_, T> {
     async fn up_to_upload(&self, created: &Created<'_>) -> Result<Uploaded<T::Connection>, Problems> {
         let Self { cluster, settings, names, transfer, progress, .. } = self;
         check_size(transfer.bundle_bytes(), settings.driver.max_bundle_bytes)?;
+        let context = pod_context(settings, cluster.namespace(), self.user, transfer.bundle_bytes())?;
         let (context, ()) =
-            tokio::join!(preflight(cluster, settings, names, self.context()?, self.who), sweep(cluster, progress),);
+            tokio::join!(preflight(cluster, settings, names, context, self.who), sweep(cluster, progress));
         let context = context?;
         let server_name = format!("{}.{}.svc", names.headless_service, cluster.namespace());
         let lifetime = settings.deadlines.lease.min(CERTIFICATE_LIMIT);
@@ -134,21 +135,6 @@ impl<T: Transfer> Submission<'_, T> {
         let uploading = self.upload(&pod, port, &server_name, &credentials);
         let connection = self.beside_the_pod(&driver, uploading).await?;
         Ok(Uploaded { driver, door, connection })
-    }
-
-    fn context(&self) -> Result<PodContext, SubmitError> {
-        let lease = SignedDuration::try_from(self.settings.deadlines.lease).unwrap_or(SignedDuration::from_hours(24));
-        let lease_until = Timestamp::now()
-            .checked_add(lease)
-            .map_err(|error| SubmitError::new(ErrorCode::ConfValue, "spark.airlock.timeout.lease").because(error))?;
-        Ok(PodContext {
-            namespace: self.cluster.namespace().to_owned(),
-            spark_version: self.settings.spark_version.clone(),
-            user: self.user.to_owned(),
-            lease_until,
-            bundle_bytes: self.transfer.bundle_bytes(),
-            non_root: false,
-        })
     }
 
     /// Makes the pod the Secret's owner.
@@ -339,6 +325,27 @@ impl<T: Transfer> Submission<'_, T> {
             .hint(format!("follow it: kubectl -n {namespace} logs -f {pod}"))
             .hint(format!("end it: kubectl -n {namespace} delete pod {pod}"))
     }
+}
+
+/// What the pod depends on besides settings and names, with a lease that begins now.
+pub fn pod_context(
+    settings: &Settings,
+    namespace: &str,
+    user: &str,
+    bundle_bytes: u64,
+) -> Result<PodContext, SubmitError> {
+    let lease = SignedDuration::try_from(settings.deadlines.lease).unwrap_or(SignedDuration::from_hours(24));
+    let lease_until = Timestamp::now()
+        .checked_add(lease)
+        .map_err(|error| SubmitError::new(ErrorCode::ConfValue, "spark.airlock.timeout.lease").because(error))?;
+    Ok(PodContext {
+        namespace: namespace.to_owned(),
+        spark_version: settings.spark_version.clone(),
+        user: user.to_owned(),
+        lease_until,
+        bundle_bytes,
+        non_root: false,
+    })
 }
 
 /// The driver server would refuse it, but only with a door open.

@@ -80,3 +80,19 @@ fn under_the_name_of_spark_submit_it_submits() {
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(text.contains("E_INPUT_MISSING: missing.jar") && text.contains("yarn"), "{text}");
 }
+
+#[test]
+fn a_dry_run_shows_every_object_and_no_secret_and_needs_no_cluster() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("job.py"), "print(1)").unwrap();
+    let words =
+        ["--dry-run", "-c", "spark.kubernetes.driverEnv.DB_PASSWORD=hunter2", "-c", "spark.my.token=hunter2", "job.py"];
+    let (status, stdout, stderr) = submit(&folder, &[&words[..], &["--password=hunter2", "two\nlines"]].concat());
+    assert_eq!(status, 0, "{stderr}");
+    let kinds: Vec<_> = stdout.lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
+    assert_eq!(kinds, ["Secret", "Pod", "Service", "Service"]);
+    for part in ["app/job.py", "spark.my.token=*", "two\\nlines", "namespace: default"] {
+        assert!(stdout.contains(part), "{part}: {stdout}");
+    }
+    assert!(!stdout.contains("hunter2"), "{stdout}");
+}

@@ -58,6 +58,12 @@ pub async fn connect(settings: &AccessSettings) -> Result<Access, SubmitError> {
     Ok(Access { client: build(config).await?, namespace, server, who })
 }
 
+/// The namespace of context or pod, as far as this machine knows; nothing is opened and no helper run.
+#[must_use]
+pub fn local_namespace(settings: &AccessSettings) -> Option<String> {
+    find_config(settings).ok().map(|(config, _)| config.default_namespace)
+}
+
 /// kubeconfig first, then the pod's own account, then a local proxy that brings its own credentials.
 fn find_config(settings: &AccessSettings) -> Result<(Config, String), SubmitError> {
     let variable = std::env::var_os("KUBECONFIG");

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use shared::error_code::ErrorCode;
 
 use crate::error::SubmitError;
@@ -23,6 +23,15 @@ pub struct Cli {
 pub enum Command {
     /// start an application; its local files go straight into the driver pod
     Submit(SubmitArguments),
+}
+
+/// How far a submission is only tried, in kubectl's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DryRun {
+    /// Nobody is asked.
+    Client,
+    /// The API server is asked about rights and every object, as before a submission.
+    Server,
 }
 
 const INPUTS: &str = "application";
@@ -82,6 +91,9 @@ pub struct SubmitArguments {
     /// read conf/spark-defaults.conf too, below --properties-file
     #[arg(long)]
     pub load_spark_defaults: bool,
+    /// show what would be made, and make nothing; server: ask the api server too whether it would take it
+    #[arg(long, value_name = "client|server", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
+    pub dry_run: Option<DryRun>,
     /// show every setting and where it comes from
     #[arg(long, short)]
     pub verbose: bool,
