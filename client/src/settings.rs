@@ -1,6 +1,7 @@
 //! Checked settings: what flags, `--conf`, properties file and defaults mean together. Whoever holds a [`Settings`] need
 //! check nothing again. No file is opened and no cluster is asked here; local inputs are opened by `inputs`.
 
+pub mod advice;
 pub mod cli;
 pub mod driver_volume;
 pub mod duration;
@@ -49,6 +50,8 @@ pub struct Settings {
     pub deadlines: Deadlines,
     /// What happens after the launch.
     pub follow: FollowSettings,
+    /// `spark.airlock.fanOut.warnBytes`: from which amount on a warning says what executors will fetch from the driver.
+    pub fan_out_warn_bytes: u64,
     /// `$SPARK_CONF_DIR`, else `$SPARK_HOME/conf`: its text files travel to the driver's, as upstream's do.
     pub conf_dir: Option<PathBuf>,
     /// Every `spark.*` property that the driver gets, before the client adds its own.

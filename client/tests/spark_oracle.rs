@@ -10,7 +10,7 @@ use client::error::Findings;
 use client::settings::duration::{self, Unit};
 use client::settings::memory::{Memory, MemoryError};
 use client::settings::names::SubmissionNames;
-use client::settings::setting_keys::SETTING_KEYS;
+use client::settings::setting_keys::{self, SETTING_KEYS};
 use client::settings::spark_conf::SparkConf;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -39,6 +39,11 @@ public class Oracle {
                 scala.collection.Iterator<scala.Tuple2<String, String>> i = Utils.getPropertiesFromFile(text).iterator();
                 while (i.hasNext()) { var pair = i.next(); pairs.append(pair._1()).append('\0').append(pair._2()).append('\0'); }
                 return pairs.toString();
+            case "keys":
+                Object module = Class.forName(ConfigEntry.class.getName() + "$").getField("MODULE$").get(null);
+                Map<?, ?> known = (Map<?, ?>) module.getClass().getMethod("knownConfigs").invoke(module);
+                return known.keySet().stream().map(String::valueOf).filter(key -> key.startsWith(text))
+                    .collect(java.util.stream.Collectors.joining("\n"));
             case "entry":
                 ConfigEntry<?> entry = ConfigEntry.findEntry(text);
                 return entry == null ? "" : entry.version() + " " + entry.defaultValueString();
@@ -182,4 +187,14 @@ fn the_table_states_sparks_own_defaults_and_versions() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+#[ignore = "needs Spark: scripts/images"]
+fn p04_every_key_that_spark_knows_for_kubernetes_is_in_the_table() {
+    let keys = ask("keys", &["spark.kubernetes."]).remove(0).unwrap();
+    assert!(keys.lines().count() > 80, "{keys}");
+    // Spark 3.5 and 4.0 know it, and do nothing with it.
+    let unknown = keys.lines().filter(|key| setting_keys::find(key).is_none() && !key.ends_with("pythonVersion"));
+    assert_eq!(unknown.collect::<Vec<_>>(), Vec::<&str>::new());
 }

@@ -3,6 +3,7 @@
 
 use crate::error::{Findings, Problems};
 use crate::inputs::{self, Inputs, Placed, main_class, pod_template};
+use crate::settings::advice::advise;
 use crate::settings::cli::SubmitArguments;
 use crate::settings::resolve::{self, Environment};
 use crate::settings::spark_conf::SparkConf;
@@ -28,6 +29,7 @@ pub fn prepare(arguments: &SubmitArguments, environment: &Environment) -> (Resul
     let mut inputs = inputs::inspect(resource, &settings.inputs, settings.conf_dir.as_deref(), &mut findings);
     read_templates(&conf, &mut settings, &mut inputs, &mut findings);
     find_main_class(&mut settings, &inputs, &mut findings);
+    advise(&settings, &inputs, &mut findings);
     let described = if arguments.verbose { conf.describe() } else { Vec::new() };
     let Findings { problems, warnings } = findings;
     (Problems::check(problems).map(|()| Prepared { settings, inputs, described }), warnings)

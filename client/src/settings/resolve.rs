@@ -17,7 +17,7 @@ use crate::error::{Findings, SubmitError};
 use crate::inputs::reference;
 use crate::settings::cli::SubmitArguments;
 use crate::settings::redaction;
-use crate::settings::setting_keys::{self, OWN_PREFIX, Treatment};
+use crate::settings::setting_keys::{self, KUBERNETES_PREFIX, OWN_PREFIX, Treatment};
 use crate::settings::spark_conf::{ConfValue, Origin, SparkConf};
 use crate::settings::spark_version::SparkVersion;
 use crate::settings::{InputReference, Settings};
@@ -95,6 +95,7 @@ pub fn resolve(
         door: cluster::door(&mut reader),
         deadlines: cluster::deadlines(&mut reader),
         follow: cluster::follow(&mut reader),
+        fan_out_warn_bytes: reader.count("spark.airlock.fanOut.warnBytes").unwrap_or(u64::MAX),
         conf_dir: environment.conf_dir(),
         properties: properties(conf),
     }
@@ -114,10 +115,15 @@ fn check_key(key: &str, value: &ConfValue, findings: &mut Findings) {
         Treatment::Refused => findings.problem(refused(key, value, meaning)),
         Treatment::Only(only) if value.text != only => findings.problem(not_only(key, value, only, meaning)),
         Treatment::PassedOn if key.starts_with(OWN_PREFIX) => findings.problem(unknown_own_key(key, value)),
-        Treatment::PassedOn if line.is_none() && key.starts_with("spark.kubernetes.driver.") => findings.warn(format!(
-            "{key} ({}) is not known here: it is handed to the driver and changes nothing in its pod",
-            value.origin
-        )),
+        Treatment::PassedOn if line.is_none() && key.starts_with(KUBERNETES_PREFIX) => {
+            let near = setting_keys::nearest(key).map(|near| format!("; did you mean {near}?"));
+            let near = near.unwrap_or_default();
+            findings.warn(format!(
+                "{key} ({}) is no key of spark: it is handed to the driver as it is{near}",
+                value.origin
+            ));
+        }
+        Treatment::Ignored => findings.warn(format!("{key} ({}) is {meaning}", value.origin)),
         _ => {}
     }
 }

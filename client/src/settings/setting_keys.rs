@@ -141,8 +141,60 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     key("spark.kubernetes.driver.master", Read, "https://kubernetes.default.svc", "URL", "API server as the driver reaches it", "3.0.0"),
     key("spark.kubernetes.executor.podNamePrefix", Read, "", "name", "what executor pods are named after", "2.3.0"),
     // Read by the driver when it makes executors.
-    key("spark.kubernetes.executor.*", PassedOn, "", "as Spark's", "executor pods", "2.3.0"),
-    key("spark.kubernetes.allocation.*", PassedOn, "", "as Spark's", "how executor pods are asked for", "2.3.0"),
+    key("spark.kubernetes.executor.container.image", PassedOn, "", "image", "image of executors, if another", "2.3.0"),
+    key("spark.kubernetes.executor.request.cores", PassedOn, "", "quantity", "CPU request of an executor instead of spark.executor.cores", "2.4.0"),
+    key("spark.kubernetes.executor.limit.cores", PassedOn, "", "quantity", "CPU limit of an executor", "2.3.0"),
+    key("spark.kubernetes.executor.label.*", PassedOn, "", "text", "label of executor pods", "2.3.0"),
+    key("spark.kubernetes.executor.annotation.*", PassedOn, "", "text", "annotation of executor pods", "2.3.0"),
+    key("spark.kubernetes.executor.node.selector.*", PassedOn, "", "text", "label that nodes of executors must have", "3.3.0"),
+    key("spark.kubernetes.executor.secrets.*", PassedOn, "", "path", "mounts the Secret of that name in executors", "2.3.0"),
+    key("spark.kubernetes.executor.secretKeyRef.*", PassedOn, "", "NAME:KEY", "environment variable of executors from a Secret", "2.4.0"),
+    key("spark.kubernetes.executor.volumes.*", PassedOn, "", "text", "volume of executors", "2.4.0"),
+    key("spark.kubernetes.executor.podTemplateContainerName", PassedOn, "", "name", "container of the template that becomes the executor's", "3.0.0"),
+    key("spark.kubernetes.executor.scheduler.name", PassedOn, "", "name", "scheduler of executors, if another", "3.0.0"),
+    key("spark.kubernetes.executor.securityContext.allowPrivilegeEscalation", PassedOn, "", "true or false", "of executors' containers, instead of the common one", "4.3.0"),
+    key("spark.kubernetes.authenticate.executor.serviceAccountName", PassedOn, "", "name", "service account of executors; the driver's when absent", "3.1.0"),
+    key("spark.kubernetes.executor.deleteOnTermination", PassedOn, "true", "true or false", "executor pods go when they end", "3.0.0"),
+    key("spark.kubernetes.executor.terminationGracePeriodSeconds", PassedOn, "30s", "time, s", "for executors to end in", "4.1.0"),
+    key("spark.kubernetes.executor.useDriverPodIP", PassedOn, "true", "true or false", "executors call the driver by its pod's address", "4.1.0"),
+    key("spark.kubernetes.executor.disableConfigMap", PassedOn, "false", "true or false", "executors get no ConfigMap", "3.2.0"),
+    key("spark.kubernetes.executor.checkAllContainers", PassedOn, "true", "true or false", "an executor counts as failed when any of its containers has failed", "3.1.0"),
+    key("spark.kubernetes.executor.apiPollingInterval", PassedOn, "30s", "time, ms", "between two looks at executor pods", "2.4.0"),
+    key("spark.kubernetes.executor.enableApiPolling", PassedOn, "true", "true or false", "looks at executor pods by listing", "3.4.0"),
+    key("spark.kubernetes.executor.enableApiWatcher", PassedOn, "true", "true or false", "looks at executor pods by watching", "3.4.0"),
+    key("spark.kubernetes.executor.enablePollingWithResourceVersion", PassedOn, "false", "true or false", "lists from the API server's cache", "3.3.0"),
+    key("spark.kubernetes.executor.eventProcessingInterval", PassedOn, "1s", "time, ms", "between two looks at what has happened to executors", "2.4.0"),
+    key("spark.kubernetes.executor.missingPodDetectDelta", PassedOn, "30s", "time, ms", "after which an executor without a pod is lost", "3.1.1"),
+    key("spark.kubernetes.executor.deletedExecutorsCacheTimeout", PassedOn, "180000ms", "time, ms", "how long deleted executors are remembered", "4.1.0"),
+    key("spark.kubernetes.executor.podDeletionCost", PassedOn, "", "whole number", "deletion cost that executors of a Deployment are given", "4.2.0"),
+    key("spark.kubernetes.executor.decommissionLabel", PassedOn, "", "name", "label for executors that are being decommissioned", "3.3.0"),
+    key("spark.kubernetes.executor.decommissionLabelValue", PassedOn, "", "text", "value of that label", "3.3.0"),
+    key("spark.kubernetes.executor.minTasksPerExecutorBeforeRolling", PassedOn, "0", "whole number", "tasks before an executor may be replaced", "3.3.0"),
+    key("spark.kubernetes.executor.rollInterval", PassedOn, "0ms", "time, ms", "between two replacements of an executor; 0 for never", "3.3.0"),
+    key("spark.kubernetes.executor.rollPolicy", PassedOn, "OUTLIER", "name", "which executor is replaced", "3.3.0"),
+    key("spark.kubernetes.executor.resizeFactor", PassedOn, "0.1", "number", "how much more memory an executor is given", "4.2.0"),
+    key("spark.kubernetes.executor.resizeInterval", PassedOn, "1m", "time, ms", "between two looks at executors' memory", "4.2.0"),
+    key("spark.kubernetes.executor.resizeThreshold", PassedOn, "0.9", "number", "part of the memory from which on more is given", "4.2.0"),
+    key("spark.kubernetes.executor.pvc.resizeFactor", PassedOn, "1.0", "number", "how much larger a claim is made", "4.2.0"),
+    key("spark.kubernetes.executor.pvc.resizeInterval", PassedOn, "300000ms", "time, ms", "between two looks at claims", "4.2.0"),
+    key("spark.kubernetes.executor.pvc.resizeThreshold", PassedOn, "0.5", "number", "part of a claim from which on it is made larger", "4.2.0"),
+    key("spark.kubernetes.executor.pod.featureSteps", PassedOn, "", "list", "classes that change executor pods", "3.2.0"),
+    key("spark.kubernetes.executor.pod.excludedFeatureSteps", PassedOn, "", "list", "classes that do not", "4.1.0"),
+    key("spark.kubernetes.executorSnapshotsSubscribersShutdownGracePeriod", PassedOn, "20s", "time, s", "for what is still to be handled at the end", "3.4.0"),
+    key("spark.kubernetes.allocation.batch.size", PassedOn, "20", "whole number", "executors asked for at once", "2.3.0"),
+    key("spark.kubernetes.allocation.batch.delay", PassedOn, "1s", "time, ms", "between two batches", "2.3.0"),
+    key("spark.kubernetes.allocation.driver.readinessTimeout", PassedOn, "1s", "time, ms", "how long executors wait for the driver to be ready", "3.1.3"),
+    key("spark.kubernetes.allocation.executor.timeout", PassedOn, "600s", "time, ms", "after which a pod that did not start is given up", "3.1.0"),
+    key("spark.kubernetes.allocation.maxPendingPods", PassedOn, "2147483647", "whole number", "most pods that pend at once", "3.2.0"),
+    key("spark.kubernetes.allocation.maxPendingPodsPerRp", PassedOn, "2147483647", "whole number", "the same for one resource profile", "4.1.0"),
+    key("spark.kubernetes.allocation.maximum", PassedOn, "2147483647", "whole number", "most executors that are ever asked for", "4.1.0"),
+    key("spark.kubernetes.allocation.pods.allocator", PassedOn, "direct", "name", "direct, statefulset, deployment or a class", "3.3.0"),
+    key("spark.kubernetes.allocation.recoveryMode.enabled", PassedOn, "", "true or false", "starts executors with fewer tasks after failures", "4.2.0"),
+    key("spark.kubernetes.decommission.script", PassedOn, "/opt/decom.sh", "path", "script in the image that decommissions", "3.2.0"),
+    key("spark.kubernetes.dynamicAllocation.deleteGracePeriod", PassedOn, "5s", "time, s", "for executors that are no longer wanted", "3.0.0"),
+    key("spark.kubernetes.jars.avoidDownloadSchemes", PassedOn, "", "list", "schemes of jars that each executor fetches itself", "4.0.0"),
+    key("spark.kubernetes.legacy.useReadWriteOnceAccessMode", PassedOn, "false", "true or false", "claims made on demand are ReadWriteOnce, not ReadWriteOncePod", "3.4.3"),
+    key("spark.kubernetes.configMap.maxSize", Ignored, "", "", "not needed: properties and conf files travel in the bundle", "3.1.0"),
     key("spark.kubernetes.driver.connectionTimeout", PassedOn, "", "as Spark's", "the driver's own calls to the API server", "3.0.0"),
     key("spark.kubernetes.driver.requestTimeout", PassedOn, "", "as Spark's", "the driver's own calls to the API server", "3.0.0"),
     key("spark.kubernetes.driver.service.deleteOnTermination", PassedOn, "", "as Spark's", "the driver deletes its Services at its end", "3.2.0"),
@@ -162,6 +214,7 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     key("spark.airlock.driver.command", ReadHereOnly, "/opt/airlock/airlock-driver", "path", "the driver server in the image", "0.1.0"),
     key("spark.airlock.driver.entryPoint", ReadHereOnly, "/opt/entrypoint.sh", "path", "the image's own entry point", "0.1.0"),
     key("spark.airlock.upload.maxBytes", ReadHereOnly, "68719476736", "bytes", "largest bundle", "0.1.0"),
+    key("spark.airlock.fanOut.warnBytes", ReadHereOnly, "10737418240", "bytes", "warns when all executors together fetch more from the driver", "0.1.0"),
     key("spark.airlock.door.addresses", ReadHereOnly, "", "list", "HOST, HOST:PORT, ADDRESS or [ADDRESS]:PORT to dial instead of the nodes", "0.1.0"),
     key("spark.airlock.door.nodePort", ReadHereOnly, "", "port", "node port of the door; chosen by the API server when absent", "0.1.0"),
     key("spark.airlock.door.externalTrafficPolicy", ReadHereOnly, "Cluster", "Cluster or Local", "which nodes forward the door's port", "0.1.0"),
@@ -177,6 +230,8 @@ pub static SETTING_KEYS: &[SettingKey] = &[
 
 /// Keys of Airlock's own begin so; one that is not in the table does not exist.
 pub const OWN_PREFIX: &str = "spark.airlock.";
+/// Keys for Kubernetes begin so; all that Spark knows are in the table.
+pub const KUBERNETES_PREFIX: &str = "spark.kubernetes.";
 
 /// The line that decides about `key`; none: it is handed to the driver.
 #[must_use]
@@ -204,9 +259,24 @@ pub fn default_of(key: &str) -> &'static str {
 /// The key of the table that `key` was probably meant to be.
 #[must_use]
 pub fn nearest(key: &str) -> Option<&'static str> {
-    let candidates = SETTING_KEYS.iter().map(|line| line.name).filter(|name| name.starts_with(OWN_PREFIX));
-    let close = candidates.map(|name| (distance(&key.to_lowercase(), &name.to_lowercase()), name)).min()?;
-    (close.0 <= key.len() / 3).then_some(close.1)
+    let prefix = [OWN_PREFIX, KUBERNETES_PREFIX].into_iter().find(|prefix| key.starts_with(prefix))?;
+    let key = key[prefix.len()..].to_lowercase();
+    let rests = SETTING_KEYS.iter().filter_map(|line| Some((line.name, line.name.strip_prefix(prefix)?)));
+    let far = |rest: &str| {
+        let part = like(&key, rest);
+        let far = distance(&part, rest.trim_end_matches('*').to_lowercase().as_str());
+        (far <= part.len() / 3).then_some(far)
+    };
+    rests.filter_map(|(name, rest)| Some((far(rest)?, name))).min().map(|(_, name)| name)
+}
+
+/// As much of `key` as is to be compared with `name`: where any name may follow, only what stands before it.
+fn like(key: &str, name: &str) -> String {
+    let Some(before) = name.strip_suffix(".*") else { return key.to_owned() };
+    let words = before.split('.').count();
+    let mut start: Vec<_> = key.split('.').take(words).collect();
+    start.push("");
+    start.join(".")
 }
 
 /// How many single letters must change, come or go to make `a` of `b` (Levenshtein).
@@ -274,6 +344,10 @@ mod tests {
         assert_eq!(nearest("spark.airlock.door.nodeport"), Some("spark.airlock.door.nodePort"));
         assert_eq!(nearest("spark.airlock.timeouts.pull"), Some("spark.airlock.timeout.pull"));
         assert_eq!(nearest("spark.airlock.q"), None);
+        assert_eq!(nearest("spark.kubernetes.driver.lable.team"), Some("spark.kubernetes.driver.label.*"));
+        assert_eq!(nearest("spark.kubernetes.executor.limits.core"), Some("spark.kubernetes.executor.limit.cores"));
+        assert_eq!(nearest("spark.kubernetes.driver.docker.image"), Some("spark.kubernetes.driver.container.image"));
+        assert_eq!(nearest("spark.kubernetes.zzz"), None);
     }
 
     #[test]
