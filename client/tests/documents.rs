@@ -12,7 +12,7 @@ use client::settings::cli::{self, Parsed};
 use client::settings::setting_keys::{self, OWN_PREFIX, SETTING_KEYS, Treatment};
 use shared::error_code::ErrorCode;
 
-const DOCUMENTS: [&str; 10] = [
+const DOCUMENTS: [&str; 11] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
@@ -20,6 +20,7 @@ const DOCUMENTS: [&str; 10] = [
     "docs/configuration.md",
     "docs/differences.md",
     "docs/errors.md",
+    "docs/migrating.md",
     "docs/security.md",
     "deploy/README.md",
     "examples/README.md",
