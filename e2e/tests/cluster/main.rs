@@ -6,6 +6,7 @@
 // Helpers of tests are tests: a failure of theirs is a failed test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod airflow;
 mod faults;
 mod jobs_run;
 
