@@ -1,16 +1,54 @@
 //! The command line. The pod that the client builds sets it, so the names are those of `shared::driver_contract`; only
-//! what differs between pods is an argument. No other file knows clap.
+//! what differs between pods is an argument. Serving has no word of its own; `install` is what an init container does in
+//! front of an image that lacks the driver server. No other file knows clap.
 
+use std::ffi::OsString;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 use shared::driver_contract::{DEFAULT_MAX_BYTES, DIRECTORY, ENTRY_POINT, TLS_DIRECTORY, UPLOAD_PORT};
 
 /// Receives the bundle of one submission over mutual TLS, verifies it, then becomes the Spark driver.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "airlock-driver", version, max_term_width = 100)]
+#[command(name = "airlock-driver", version, max_term_width = 100, args_conflicts_with_subcommands = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    other: Option<Other>,
+    #[command(flatten)]
+    serve: Arguments,
+}
+
+/// What else the binary does.
+#[derive(Clone, Debug, Subcommand)]
+enum Other {
+    /// Copies this program to a path, for the container that starts it from there
+    Install(Install),
+}
+
+/// What the process is to do.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// Serve one submission.
+    Serve(Arguments),
+    /// Copy the program.
+    Install(Install),
+}
+
+/// Arguments of `install`.
+#[derive(Clone, Debug, Args)]
+pub struct Install {
+    /// Path of the copy; what is there already must be the same program
+    pub path: PathBuf,
+
+    /// File that the kubelet reads the reason of a failure from
+    #[arg(long, default_value = DEFAULT_TERMINATION_LOG)]
+    pub termination_log: PathBuf,
+}
+
+/// Arguments of a driver server.
+#[derive(Clone, Debug, Args)]
 pub struct Arguments {
     /// Directory that everything is written to
     #[arg(long, default_value = DIRECTORY)]
@@ -69,14 +107,38 @@ impl Arguments {
 }
 
 /// Parses the process's own command line.
-pub fn parse() -> Result<Arguments, clap::Error> {
-    Arguments::try_parse()
+pub fn parse() -> Result<Task, clap::Error> {
+    parse_from(std::env::args_os())
+}
+
+fn parse_from(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Task, clap::Error> {
+    let line = CommandLine::try_parse_from(words)?;
+    Ok(match line.other {
+        Some(Other::Install(install)) => Task::Install(install),
+        None => Task::Serve(line.serve),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use shared::driver_contract as contract;
+
+    fn serve(words: &[&str]) -> Arguments {
+        match parse_from(words).unwrap() {
+            Task::Serve(arguments) => arguments,
+            Task::Install(install) => panic!("{install:?}"),
+        }
+    }
+
+    #[test]
+    fn install_is_read_as_the_client_writes_it() {
+        let words = ["airlock-driver", contract::INSTALL, contract::INJECTED_COMMAND];
+        let Ok(Task::Install(install)) = parse_from(words) else { panic!() };
+        assert_eq!(install.path.to_str(), Some(contract::INJECTED_COMMAND));
+        assert_eq!(install.termination_log.to_str(), Some(DEFAULT_TERMINATION_LOG));
+        assert!(parse_from(["airlock-driver", "--namespace", "n", contract::INSTALL, "/x"]).is_err());
+    }
 
     #[test]
     fn every_argument_of_the_contract_is_read() {
@@ -90,7 +152,7 @@ mod tests {
             (contract::ARG_TLS_SECRET, "s"),
         ];
         let words = line.iter().flat_map(|(name, value)| [*name, *value]).filter(|word| !word.is_empty());
-        let arguments = Arguments::try_parse_from(words).unwrap();
+        let arguments = serve(&words.collect::<Vec<_>>());
         assert_eq!((arguments.idle_timeout_seconds, arguments.max_bundle_bytes), (7, 8));
         assert_eq!(arguments.entry_point.to_str(), Some("/e"));
         assert_eq!(arguments.namespace.as_deref(), Some("n"));
@@ -100,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_defaults_are_those_of_the_contract() {
-        let arguments = Arguments::try_parse_from(["airlock-driver"]).unwrap();
+        let arguments = serve(&["airlock-driver"]);
         assert_eq!(arguments.listen.to_string(), "[::]:7077");
         assert_eq!(arguments.idle_timeout(), Duration::from_mins(2));
         assert_eq!(arguments.max_bundle_bytes, contract::DEFAULT_MAX_BYTES);

@@ -10,6 +10,7 @@
 //! | [`directory`] | what lies where on disk |
 //! | [`launch`] | the driver's command, its working directory, and becoming it |
 //! | [`own_objects`] | deletes own Kubernetes objects after a failure |
+//! | [`install`] | copies the program to where another container starts it |
 
 pub mod bundle;
 pub mod cli;
@@ -17,6 +18,7 @@ pub mod directory;
 pub mod ending;
 pub mod error;
 pub mod http;
+pub mod install;
 pub mod launch;
 pub mod life;
 pub mod own_objects;

@@ -1,10 +1,13 @@
 //! `airlock-driver`: see the library's documentation.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
+use driver_server::cli::{Install, Task};
 use driver_server::error::Refusal;
 use driver_server::{cli, ending};
 use shared::error_code::ErrorCode;
+use shared::report::{self, Failure as _};
 use tracing_subscriber::filter::LevelFilter;
 
 fn main() -> ExitCode {
@@ -12,9 +15,18 @@ fn main() -> ExitCode {
     let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).with_target(false).compact();
     log.with_max_level(LevelFilter::INFO).init();
     match cli::parse() {
-        Ok(arguments) => ExitCode::from(driver_server::run(&arguments)),
+        Ok(Task::Serve(arguments)) => ExitCode::from(driver_server::run(&arguments)),
+        Ok(Task::Install(arguments)) => install(&arguments),
         Err(error) => usage(&error),
     }
+}
+
+fn install(arguments: &Install) -> ExitCode {
+    let Err(refusal) = driver_server::install::install(&arguments.path) else { return ExitCode::SUCCESS };
+    ending::write_termination_log(&arguments.termination_log, &refusal);
+    // Nobody is left to tell when stderr is closed.
+    let _ = std::io::stderr().write_all(report::render("airlock-driver", &refusal).as_bytes());
+    ExitCode::from(refusal.code().exit_status())
 }
 
 /// `--help` and `--version` succeed; anything else is a fault of whoever built the pod, and has to show there.

@@ -31,6 +31,13 @@ pub const TLS_CERTIFICATE: &str = "tls.crt";
 /// In [`TLS_DIRECTORY`]: the server's key, PKCS #8 PEM.
 pub const TLS_KEY: &str = "tls.key";
 
+/// The driver server in the image that injects it.
+pub const INJECTOR_COMMAND: &str = "/airlock-driver";
+/// The driver server where an init container has put it.
+pub const INJECTED_COMMAND: &str = "/var/airlock/airlock-driver";
+/// First argument of that init container; its second is the path to install at.
+pub const INSTALL: &str = "install";
+
 /// Argument: seconds without progress of the client after which the driver server ends the pod.
 pub const ARG_IDLE_TIMEOUT: &str = "--idle-timeout-seconds";
 /// Argument: largest bundle in bytes of tar that is accepted.
