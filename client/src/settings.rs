@@ -180,8 +180,10 @@ pub struct DriverSettings {
     pub ip_family_policy: Option<String>,
     /// `spark.kubernetes.driver.service.ipFamilies`; the cluster's own choice when empty.
     pub ip_families: Vec<String>,
-    /// `spark.airlock.driver.command`: path of the driver server in the image.
+    /// Path of the driver server in the driver's container: `spark.airlock.driver.command`, or where it is injected.
     pub server_command: String,
+    /// `spark.airlock.driver.image`, if an init container is to bring the driver server from it.
+    pub injected_from: Option<String>,
     /// `spark.airlock.driver.entryPoint`: path of the image's own entry point.
     pub entry_point: String,
     /// `spark.airlock.upload.maxBytes`: largest bundle in bytes.

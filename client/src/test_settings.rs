@@ -81,6 +81,7 @@ fn driver() -> DriverSettings {
         ip_family_policy: None,
         ip_families: vec![],
         server_command: contract::DRIVER_SERVER_COMMAND.into(),
+        injected_from: None,
         entry_point: contract::ENTRY_POINT.into(),
         max_bundle_bytes: contract::DEFAULT_MAX_BYTES,
     }

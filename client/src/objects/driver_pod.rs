@@ -19,7 +19,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use shared::driver_contract as contract;
 
 use crate::cluster::SUBMISSION_ANNOTATION;
+use crate::objects::driver_injection::with_driver_server;
 use crate::objects::driver_template::over_template;
+use crate::objects::driver_tmp::with_writable_tmp;
 use crate::objects::driver_volumes;
 use crate::settings::memory::Memory;
 use crate::settings::names::{ObjectName, SubmissionNames};
@@ -83,8 +85,13 @@ pub fn driver_pod(settings: &Settings, names: &SubmissionNames, context: &PodCon
         ..PodSpec::default()
     };
     let pod = Pod { metadata, spec: Some(spec), status: None };
-    match &driver.template {
+    let pod = match &driver.template {
         Some(template) => over_template(template, pod),
+        None => pod,
+    };
+    let pod = with_writable_tmp(pod);
+    match &driver.injected_from {
+        Some(image) => with_driver_server(pod, image),
         None => pod,
     }
 }

@@ -12,7 +12,8 @@ use crate::settings::DriverSettings;
 use crate::settings::driver_volume::{DriverVolume, LOCAL_DIR_PREFIX, VolumeSource};
 use crate::settings::names::SubmissionNames;
 
-const SCRATCH_VOLUME: &str = "airlock";
+/// The volume that the bundle is received in.
+pub const SCRATCH_VOLUME: &str = "airlock";
 const TLS_VOLUME: &str = "airlock-tls";
 
 /// Every volume with its mount, upstream's first.
@@ -63,12 +64,12 @@ fn scratch(driver: &DriverSettings, names: &SubmissionNames) -> Vec<(Volume, Vol
     numbered.map(volume).collect()
 }
 
-fn empty_dir(name: &str, medium: Option<String>) -> Volume {
+pub(super) fn empty_dir(name: &str, medium: Option<String>) -> Volume {
     let source = EmptyDirVolumeSource { medium, ..EmptyDirVolumeSource::default() };
     Volume { name: name.to_owned(), empty_dir: Some(source), ..Volume::default() }
 }
 
-fn mount(name: &str, path: &str) -> VolumeMount {
+pub(super) fn mount(name: &str, path: &str) -> VolumeMount {
     VolumeMount { name: name.to_owned(), mount_path: path.to_owned(), ..VolumeMount::default() }
 }
 

@@ -4,6 +4,7 @@
 mod application;
 mod cluster;
 mod driver;
+mod injection;
 mod values;
 mod volumes;
 

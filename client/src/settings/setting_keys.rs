@@ -212,6 +212,8 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     key("spark.airlock.onInterrupt", ReadHereOnly, "detach", "detach or kill", "whether an interrupt while waiting leaves the driver alone or deletes its pod", "0.1.0"),
     // The driver server, the door, the waits.
     key("spark.airlock.driver.command", ReadHereOnly, "/opt/airlock/airlock-driver", "path", "the driver server in the image", "0.1.0"),
+    key("spark.airlock.driver.inject", ReadHereOnly, "auto", "auto, never or always", "bring the driver server into an image without it; auto: when spark.airlock.driver.image is set", "0.1.0"),
+    key("spark.airlock.driver.image", ReadHereOnly, "", "image", "image that holds /airlock-driver, which an init container copies from it", "0.1.0"),
     key("spark.airlock.driver.entryPoint", ReadHereOnly, "/opt/entrypoint.sh", "path", "the image's own entry point", "0.1.0"),
     key("spark.airlock.upload.maxBytes", ReadHereOnly, "68719476736", "bytes", "largest bundle", "0.1.0"),
     key("spark.airlock.fanOut.warnBytes", ReadHereOnly, "10737418240", "bytes", "warns when all executors together fetch more from the driver", "0.1.0"),

@@ -7,7 +7,7 @@ use shared::driver_contract::UPLOAD_PORT;
 use shared::error_code::ErrorCode;
 
 use super::values::Reader;
-use super::volumes;
+use super::{injection, volumes};
 use crate::error::SubmitError;
 use crate::inputs::reference::split_list;
 use crate::settings::kubernetes_syntax::{annotation, cpu_quantity, env_name, label};
@@ -28,6 +28,7 @@ pub(super) fn resolve(language: Language, version: &SparkVersion, reader: &mut R
     check_executors(reader);
     let memory = reader.must("spark.driver.memory", str::parse);
     let (memory_overhead, memory_overhead_factor) = overhead(memory, language, reader);
+    let (server_command, injected_from) = injection::resolve(reader);
     DriverSettings {
         pod_name: reader.subdomain_name("spark.kubernetes.driver.pod.name"),
         image: image(reader).replace(SPARK_VERSION_VARIABLE, version.as_str()),
@@ -57,7 +58,8 @@ pub(super) fn resolve(language: Language, version: &SparkVersion, reader: &mut R
         allow_privilege_escalation: escalation(reader),
         ip_family_policy: reader.read("spark.kubernetes.driver.service.ipFamilyPolicy", ip_family_policy),
         ip_families: reader.must("spark.kubernetes.driver.service.ipFamilies", ip_families),
-        server_command: reader.must("spark.airlock.driver.command", absolute_path),
+        server_command,
+        injected_from,
         entry_point: reader.must("spark.airlock.driver.entryPoint", absolute_path),
         max_bundle_bytes: reader.count("spark.airlock.upload.maxBytes").unwrap_or_default(),
     }
@@ -99,7 +101,7 @@ fn image(reader: &mut Reader<'_>) -> String {
     image.unwrap_or_default()
 }
 
-fn image_name(text: &str) -> Result<String, &'static str> {
+pub(super) fn image_name(text: &str) -> Result<String, &'static str> {
     if text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
         Err("it is no image name")
     } else if text.replace(SPARK_VERSION_VARIABLE, "").contains("{{") {
@@ -119,7 +121,7 @@ fn pull_secrets(list: &str) -> Result<Vec<String>, String> {
     split_list(list).into_iter().map(|item| name(item).map(|name| name.to_string())).collect()
 }
 
-fn absolute_path(text: &str) -> Result<String, &'static str> {
+pub(super) fn absolute_path(text: &str) -> Result<String, &'static str> {
     if text.starts_with('/') { Ok(text.to_owned()) } else { Err("it must be an absolute path in the image") }
 }
 

@@ -508,3 +508,45 @@ proptest! {
         prop_assert!(Path::new(&name).is_relative());
     }
 }
+
+#[test]
+fn the_driver_server_is_brought_only_where_that_was_said() {
+    let brought = |pairs: &[&str]| {
+        let driver = conf(pairs).driver;
+        (driver.server_command, driver.injected_from)
+    };
+    let (inside, image) = ("/opt/airlock/airlock-driver".to_owned(), "spark.airlock.driver.image=r/d:1");
+    let injected = ("/var/airlock/airlock-driver".to_owned(), Some("r/d:1".to_owned()));
+    assert_eq!(brought(&[]), (inside.clone(), None));
+    assert_eq!(brought(&[image]), injected);
+    assert_eq!(brought(&[image, "spark.airlock.driver.inject=always"]), injected);
+    assert_eq!(brought(&[image, "spark.airlock.driver.inject=never"]), (inside, None));
+    let both = [image, "spark.airlock.driver.command=/x", "spark.airlock.driver.inject=never"];
+    assert_eq!(brought(&both), ("/x".to_owned(), None));
+}
+
+#[test]
+fn a_driver_server_that_is_in_two_places_or_none_is_a_problem() {
+    let text = |pairs: &[&str]| {
+        let words: Vec<&str> = pairs.iter().flat_map(|pair| ["-c", pair]).collect();
+        let (_, findings) = look(&words);
+        assert_eq!(findings.problems.len(), 1, "{pairs:?}: {:?}", findings.problems);
+        assert_eq!(findings.problems[0].code(), ErrorCode::ConfValue);
+        render("airlock", &findings.problems[0])
+    };
+    assert!(text(&["spark.airlock.driver.inject=always"]).contains("needs spark.airlock.driver.image"));
+    assert!(text(&["spark.airlock.driver.inject=yes"]).contains("auto, never or always"));
+    assert!(text(&["spark.airlock.driver.image=a b"]).contains("no image name"));
+    let both = text(&["spark.airlock.driver.image=r/d:1", "spark.airlock.driver.command=/x"]);
+    assert!(both.contains("inject=always") && both.contains("inject=never"), "{both}");
+    let (_, findings) = look(&[
+        "-c",
+        "spark.airlock.driver.image=r/d:1",
+        "-c",
+        "spark.airlock.driver.command=/x",
+        "-c",
+        "spark.airlock.driver.inject=always",
+    ]);
+    assert!(findings.problems.is_empty());
+    assert!(findings.warnings.iter().any(|text| text.contains("no effect")), "{:?}", findings.warnings);
+}
