@@ -11,7 +11,7 @@ use shared::error_code::ErrorCode;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::cluster::Cluster;
-use crate::driver::pod_state::{Ended, PodState, StartPhase, pod_state};
+use crate::driver::pod_state::{Ended, PodState, StartPhase, injection_failed, pod_state, program_is_missing};
 use crate::driver::pod_watch::{PodWatch, Seen};
 use crate::error::SubmitError;
 use crate::objects::driver_pod::DRIVER_CONTAINER;
@@ -70,12 +70,12 @@ impl PhaseClock<'_> {
         fault.into_iter().chain(phase).min().unwrap_or(far)
     }
 
-    /// The failure at that moment; `text` is what the cluster said last.
-    fn expired(&self, pod: &str, text: &str) -> SubmitError {
+    /// The failure at that moment; `seen` is the pod, and `text` what the cluster said last.
+    fn expired(&self, pod: &str, seen: Option<&Pod>, text: &str) -> SubmitError {
         if let Some((code, text, since)) = &self.fault
             && since.elapsed() >= self.deadlines.fault
         {
-            return start_failure(*code, pod, text)
+            return start_failure(*code, pod, seen, text)
                 .hint("watch such a fault for longer: --conf spark.airlock.timeout.fault=5m");
         }
         let phase = self.phase.map_or(StartPhase::Schedule, |(phase, _)| phase);
@@ -104,7 +104,7 @@ pub async fn await_server(
                 events = pod_events(cluster, driver).await;
                 next_events = Instant::now() + EVENTS_INTERVAL;
             }
-            () = sleep_until(clock.end()) => return Err(clock.expired(&driver.name, &said)),
+            () = sleep_until(clock.end()) => return Err(clock.expired(&driver.name, seen.as_ref(), &said)),
         }
         let Some(pod) = &seen else { continue };
         match pod_state(pod, &events) {
@@ -118,7 +118,7 @@ pub async fn await_server(
                 progress.waiting(format!("waiting, this may heal: {text}"));
                 clock.fault(code, text);
             }
-            PodState::Fault { code, text, .. } => return Err(start_failure(code, &driver.name, &text)),
+            PodState::Fault { code, text, .. } => return Err(start_failure(code, &driver.name, Some(pod), &text)),
             PodState::Ended(ended) => return Err(ended_early(&driver.name, &ended)),
         }
     }
@@ -139,7 +139,9 @@ pub async fn until_ended(cluster: &Cluster, driver: &DriverPod) -> SubmitError {
         };
         match pod_state(&pod, &[]) {
             PodState::Ended(ended) => return ended_early(&driver.name, &ended),
-            PodState::Fault { code, text, may_heal: false } => return start_failure(code, &driver.name, &text),
+            PodState::Fault { code, text, may_heal: false } => {
+                return start_failure(code, &driver.name, Some(&pod), &text);
+            }
             _ => {}
         }
     }
@@ -164,32 +166,52 @@ fn wait_text(phase: StartPhase, text: &str) -> String {
     if text.is_empty() { phase.name().to_owned() } else { format!("{}: {text}", phase.name()) }
 }
 
-fn start_failure(code: ErrorCode, pod: &str, text: &str) -> SubmitError {
-    let error = SubmitError::new(code, format!("pod {pod} does not start")).because(text.to_owned());
+fn start_failure(code: ErrorCode, name: &str, pod: Option<&Pod>, text: &str) -> SubmitError {
+    let error = SubmitError::new(code, format!("pod {name} does not start")).because(text.to_owned());
+    let by_injection = pod.is_some_and(injection_failed);
     match code {
+        ErrorCode::Image if by_injection => {
+            error.hint("check --conf spark.airlock.driver.image and spark.kubernetes.container.image.pullSecrets")
+        }
         ErrorCode::Image => {
             error.hint("check --conf spark.kubernetes.container.image and spark.kubernetes.container.image.pullSecrets")
         }
-        _ => error.hint(format!("look at it while it is there: kubectl describe pod {pod}")),
+        _ if program_is_missing(text) && by_injection => error.hint(INJECTOR_HINT),
+        _ if program_is_missing(text) => missing_server(error),
+        _ => error.hint(format!("look at it while it is there: kubectl describe pod {name}")),
     }
+}
+
+const INJECTOR_HINT: &str = "spark.airlock.driver.image must be an image that holds /airlock-driver";
+
+fn missing_server(error: SubmitError) -> SubmitError {
+    error
+        .hint("bring it into any image: --conf spark.airlock.driver.inject=always --conf spark.airlock.driver.image=IMAGE")
+        .hint("or say where the image has it: --conf spark.airlock.driver.command=/path/in/image")
 }
 
 /// The driver server ended before it launched anything. It leaves its reason as termination message: `E_CODE: text`.
 pub(crate) fn ended_early(pod: &str, ended: &Ended) -> SubmitError {
     let message = ended.message.as_deref().unwrap_or_default().trim();
-    let stated = ended.stated_failure().map(|(code, text)| {
+    if let Some((code, text)) = ended.stated_failure() {
         // Its signal is not ours: whoever ended the pod has not interrupted this submission.
         let interrupted = matches!(code, ErrorCode::Interrupted | ErrorCode::Terminated);
         let code = if interrupted { ErrorCode::DriverLost } else { code };
-        SubmitError::new(code, format!("pod {pod} ended before the launch")).because(text.to_owned())
-    });
-    stated.unwrap_or_else(|| {
-        let reason = ended.reason.as_deref().unwrap_or("no reason given");
-        let what = format!("pod {pod} ended before the launch with exit code {} ({reason})", ended.exit_code);
-        let error = SubmitError::new(ErrorCode::PodNotStartable, what);
-        let error = if message.is_empty() { error } else { error.because(message.to_owned()) };
-        error.hint("the image must hold the driver server: --conf spark.airlock.driver.command=/path/in/image")
-    })
+        return SubmitError::new(code, format!("pod {pod} ended before the launch")).because(text.to_owned());
+    }
+    let reason = ended.reason.as_deref().unwrap_or("no reason given");
+    let missing = program_is_missing(message);
+    let what = if missing {
+        format!("pod {pod} does not start: its image has no driver server ({reason})")
+    } else {
+        format!("pod {pod} ended before the launch with exit code {} ({reason})", ended.exit_code)
+    };
+    let error = SubmitError::new(ErrorCode::PodNotStartable, what);
+    let error = if message.is_empty() { error } else { error.because(message.to_owned()) };
+    if missing {
+        return missing_server(error);
+    }
+    error.hint("the image must hold the driver server: --conf spark.airlock.driver.command=/path/in/image")
 }
 
 /// What the cluster has reported about the pod, oldest first; nothing if we may not read it.

@@ -99,7 +99,19 @@ fn conclude(
     let ended = ended.map_err(|text| lost(&application.pod, text))?;
     progress.say(phase_lines::final_statuses(pod));
     progress.say(phase_lines::finished(application));
+    if let Some(text) = runs_on(pod) {
+        progress.say(text);
+    }
     Ok(ended)
+}
+
+/// An ordinary container beside the driver keeps the pod, and what it holds, alive; nobody would notice.
+fn runs_on(pod: &Pod) -> Option<String> {
+    let statuses = pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
+    let running = statuses.filter(|status| status.state.as_ref().is_some_and(|state| state.running.is_some()));
+    let names: Vec<_> = running.map(|status| status.name.as_str()).collect();
+    let advice = "a sidecar that shall end with the driver is an init container with restartPolicy Always";
+    (!names.is_empty()).then(|| format!("the pod runs on with container {}: {advice}", names.join(", ")))
 }
 
 fn conclude_gone(

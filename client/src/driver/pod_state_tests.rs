@@ -50,7 +50,9 @@ fn c02_faults_of_the_drivers_container() {
         ("ErrImageNeverPull", "Container image is not present with pull policy of Never", ErrorCode::Image, false),
         ("CreateContainerConfigError", "secret \"db\" not found", ErrorCode::PodNotStartable, true),
         ("CreateContainerError", "context deadline exceeded", ErrorCode::PodNotStartable, true),
-        ("RunContainerError", "exec: \"/opt/airlock/airlock-driver\": no such file", ErrorCode::PodNotStartable, true),
+        ("RunContainerError", "exec: \"/opt/airlock/airlock-driver\": no such file", ErrorCode::PodNotStartable, false),
+        ("CreateContainerError", "executable file `/x` not found: No such file", ErrorCode::PodNotStartable, false),
+        ("CreateContainerError", "stat \"/mnt/data\": no such file or directory", ErrorCode::PodNotStartable, true),
     ];
     for (reason, message, code, heals) in table {
         assert_fault(&pending(waits(reason, message)), code, heals, message);
@@ -72,6 +74,57 @@ fn c02_an_init_container_that_fails() {
         pod(json!({"phase": "Pending", "initContainerStatuses": [container("mesh-init", waits("ErrImagePull", "x"))],
         "containerStatuses": [driver(waits("PodInitializing", ""))]}));
     assert_fault(&pulling, ErrorCode::Image, true, "container mesh-init");
+}
+
+#[test]
+fn c02_the_injecting_container_says_its_code_and_others_do_not() {
+    let failed = |name: &str| {
+        let ended = json!({"terminated": {"exitCode": 74, "reason": "Error", "message": "E_DISK_FULL: no space left"}});
+        pod(json!({"phase": "Failed", "initContainerStatuses": [container(name, ended)],
+            "containerStatuses": [driver(waits("PodInitializing", ""))]}))
+    };
+    assert_fault(
+        &failed("airlock-install"),
+        ErrorCode::DiskFull,
+        false,
+        "init container airlock-install ended with 74",
+    );
+    assert!(injection_failed(&failed("airlock-install")));
+    assert_fault(&failed("fetch"), ErrorCode::PodNotStartable, false, "init container fetch");
+    assert!(!injection_failed(&failed("fetch")));
+}
+
+#[test]
+fn c06_the_init_container_whose_turn_it_is() {
+    let runs = || json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
+    let done = || json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
+    let table = [
+        (waits("PodInitializing", ""), StartPhase::Pull, "init container airlock-install"),
+        (runs(), StartPhase::Start, "init container airlock-install"),
+        (done(), StartPhase::Pull, ""),
+    ];
+    for (state, phase, text) in table {
+        let status = json!({"phase": "Pending", "initContainerStatuses": [container("airlock-install", state)],
+            "containerStatuses": [driver(waits("PodInitializing", ""))]});
+        assert_eq!(pod_state(&pod(status), &[]), PodState::Waiting { phase, text: text.into() });
+    }
+}
+
+#[test]
+fn c06_a_native_sidecar_that_is_up_is_not_waited_for() {
+    let sidecar = |started: bool| {
+        let mut status = container("proxy", json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}}));
+        status["started"] = json!(started);
+        let status = json!({"phase": "Pending", "initContainerStatuses": [status],
+            "containerStatuses": [driver(waits("PodInitializing", ""))]});
+        let mut pod = pod(status);
+        let init = json!([{"name": "proxy", "restartPolicy": "Always"}]);
+        pod.spec.as_mut().unwrap().init_containers = serde_json::from_value(init).unwrap();
+        pod_state(&pod, &[])
+    };
+    let waits_for = |text: &str, phase| PodState::Waiting { phase, text: text.into() };
+    assert_eq!(sidecar(false), waits_for("init container proxy", StartPhase::Start));
+    assert_eq!(sidecar(true), waits_for("", StartPhase::Pull));
 }
 
 #[test]

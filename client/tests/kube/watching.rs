@@ -16,7 +16,7 @@ use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use crate::api::{ApiServer, Fault, GONE, Rule, status};
-use crate::pods::{ended, running, unschedulable, waiting};
+use crate::pods::{beside_a_sidecar, ended, initializing, running, unschedulable, waiting};
 use crate::test_settings::{context, names, settings};
 
 const REQUEST: Duration = Duration::from_millis(200);
@@ -152,6 +152,54 @@ async fn c02_a_server_that_ends_early_says_why() {
         let error = watched.start().await.unwrap_err();
         assert_eq!(error.code().as_str(), code, "{message}");
     }
+}
+
+#[tokio::test]
+async fn c02_an_image_without_the_driver_server_says_how_to_bring_it() {
+    let message = "exec: \"/opt/airlock/airlock-driver\": stat /opt/airlock/airlock-driver: no such file or directory";
+    let error = Watched::new(&[(20, ended(128, "StartError", message))]).await.start().await.unwrap_err();
+    let text = shared::report::render("airlock", &error);
+    assert_eq!(error.code().as_str(), "E_POD_NOT_STARTABLE");
+    for part in ["no driver server", "spark.airlock.driver.inject=always", "spark.airlock.driver.image=IMAGE"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn c02_an_init_container_that_cannot_bring_the_driver_server_ends_the_wait() {
+    let missing = "exec: \"/airlock-driver\": stat /airlock-driver: no such file or directory";
+    let refused = "E_IO: /var/airlock/airlock-driver cannot be installed: Permission denied";
+    let pull = json!({"waiting": {"reason": "ErrImagePull", "message": "r/d:1 not found"}});
+    let failed = |code: i32, reason: &str, message: &str| json!({"terminated": {"exitCode": code, "reason": reason, "message": message}});
+    let table = [
+        (pull, "Pending", "E_IMAGE", "check --conf spark.airlock.driver.image"),
+        (failed(128, "StartError", missing), "Failed", "E_POD_NOT_STARTABLE", "an image that holds /airlock-driver"),
+        (failed(74, "Error", refused), "Failed", "E_IO", "Permission denied"),
+        (failed(1, "OOMKilled", ""), "Failed", "E_POD_NOT_STARTABLE", "ended with 1 (OOMKilled)"),
+    ];
+    for (state, phase, code, part) in table {
+        let watched = Watched::new(&[(20, initializing(phase, &state))]).await;
+        let error = watched.start().await.unwrap_err();
+        let text = shared::report::render("airlock", &error);
+        assert_eq!(error.code().as_str(), code, "{text}");
+        assert!(text.contains(part) && text.contains("airlock-install"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn c06_an_init_container_is_waited_for_by_name() {
+    let runs = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
+    let life = [(20, initializing("Pending", &runs)), (200, running())];
+    let watched = Watched::new(&life).await;
+    watched.start().await.unwrap();
+    assert_eq!(watched.said("starting: init container airlock-install"), 1);
+}
+
+#[tokio::test]
+async fn r09_a_sidecar_that_runs_on_does_not_keep_the_exit_code_back() {
+    let watched = Watched::new(&[(20, running()), (200, beside_a_sidecar(7))]).await;
+    assert_eq!(watched.end().await.unwrap().exit_code, 7);
+    assert_eq!(watched.said("the pod runs on with container proxy"), 1, "{:?}", watched.lines);
 }
 
 #[tokio::test]
