@@ -16,6 +16,18 @@ pub fn image() -> String {
     required("AIRLOCK_E2E_IMAGE")
 }
 
+/// The same without the driver server; by default the one of `scripts/images`.
+#[must_use]
+pub fn plain_image() -> String {
+    env::var("AIRLOCK_E2E_PLAIN_IMAGE").unwrap_or_else(|_| "localhost/spark:4.3.0".to_owned())
+}
+
+/// An image of nothing but the driver server; by default the one of `scripts/images`.
+#[must_use]
+pub fn driver_image() -> String {
+    env::var("AIRLOCK_E2E_DRIVER_IMAGE").unwrap_or_else(|_| "localhost/airlock-driver:dev".to_owned())
+}
+
 /// A Spark distribution on this machine: its jars are what jobs are compiled against.
 #[must_use]
 pub fn spark_home() -> PathBuf {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::{Event, Namespace, Pod, Secret, Service, ServiceAccount};
 use k8s_openapi::api::rbac::v1::RoleBinding;
-use kube::api::{Api, DeleteParams, ListParams, LogParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::json;
@@ -141,6 +141,27 @@ impl TestNamespace {
         let specs = services.into_iter().filter_map(|service| service.spec);
         let ports = specs.flat_map(|spec| spec.ports.unwrap_or_default());
         ports.filter_map(|port| port.node_port).filter_map(|port| u16::try_from(port).ok()).collect()
+    }
+
+    /// Makes an object in this namespace.
+    pub async fn create_object<K>(&self, object: serde_json::Value)
+    where
+        K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope>
+            + Clone
+            + std::fmt::Debug
+            + serde::Serialize
+            + serde::de::DeserializeOwned,
+        K::DynamicType: Default,
+    {
+        create::<K>(&self.api(), object).await;
+    }
+
+    /// From now on Pod Security `restricted` is enforced here.
+    pub async fn restrict(&self) {
+        let labels = json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
+        let namespaces = Api::<Namespace>::all(self.client.clone());
+        let patched = namespaces.patch(&self.name, &PatchParams::default(), &Patch::Merge(labels)).await;
+        patched.expect("the namespace can be labelled");
     }
 
     async fn show(&self) {

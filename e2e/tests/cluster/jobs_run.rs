@@ -21,7 +21,7 @@ const AWKWARD: [&str; 7] = ["--help", "two words", "it's \"quoted\"", "π ✓", 
 /// The local inputs of the probe.
 const INPUTS: [&str; 4] = ["probe.jar", "greeter.jar", "data.txt", "packed.tgz"];
 
-fn probe(namespace: &TestNamespace, jobs: &Jobs, end: &str) -> Airlock {
+pub(crate) fn probe(namespace: &TestNamespace, jobs: &Jobs, end: &str) -> Airlock {
     Airlock::submit(namespace)
         .folder(jobs.folder())
         .option("--class", "airlock.Probe")
@@ -110,7 +110,7 @@ fn a_python_script_runs_with_its_module_and_exits_3() {
     }));
 }
 
-fn assert_fact(log: &str, fact: &str) {
+pub(crate) fn assert_fact(log: &str, fact: &str) {
     assert!(log.lines().any(|line| line == format!("PROBE {fact}")), "no line {fact:?} in\n{log}");
 }
 

@@ -9,6 +9,8 @@
 mod airflow;
 mod faults;
 mod jobs_run;
+mod pods;
+mod unmodified_images;
 
 /// The tests share one runtime flavour and one order: none beside another.
 fn one_at_a_time() -> std::sync::MutexGuard<'static, ()> {
