@@ -4,6 +4,7 @@
 pub mod driver_log;
 pub mod driver_watch;
 pub mod follow;
+pub mod init_containers;
 pub mod launched;
 pub mod phase_lines;
 pub mod pod_state;

@@ -84,6 +84,9 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("container/securityContext/seccompProfile", "the same"),
     ("container/name", "the driver's container has the same name over every template"),
     ("container/workingDir", "the driver's own lies in the bundle"),
+    ("initContainers/airlock-install", "brings the driver server, where that was asked for"),
+    ("container/volumeMounts/airlock-tmp", "the JVM needs a /tmp where the root is read-only"),
+    ("volumes/airlock-tmp", "the same"),
 ];
 
 /// Pod templates; fragments name them by their index.
@@ -206,6 +209,7 @@ const FRAGMENTS: &[&[&str]] = &[
     &["spark.kubernetes.driver.podTemplateFile=TEMPLATE-1"],
     &["spark.kubernetes.driver.podTemplateFile=TEMPLATE-1", "spark.kubernetes.driver.podTemplateContainerName=chosen"],
     &["spark.kubernetes.driver.podTemplateFile=TEMPLATE-2"],
+    &["spark.airlock.driver.image=registry.example/airlock-driver:1"],
     &["spark.executor.memory=2g", "spark.executor.instances=3", "spark.sql.shuffle.partitions=7"],
 ];
 
@@ -340,7 +344,9 @@ fn normal(pod: &Value) -> Value {
     for list in ["env", "ports", "volumeMounts"] {
         container[list] = by_name(&container[list]);
     }
-    spec["volumes"] = by_name(&spec["volumes"]);
+    for list in ["volumes", "initContainers"] {
+        spec[list] = by_name(&spec[list]);
+    }
     spec.as_object_mut().unwrap().remove("containers");
     let mut all = spec;
     all["container"] = container;

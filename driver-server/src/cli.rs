@@ -111,7 +111,8 @@ pub fn parse() -> Result<Task, clap::Error> {
     parse_from(std::env::args_os())
 }
 
-fn parse_from(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Task, clap::Error> {
+/// Parses a command line, the program's name first.
+pub fn parse_from(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Task, clap::Error> {
     let line = CommandLine::try_parse_from(words)?;
     Ok(match line.other {
         Some(Other::Install(install)) => Task::Install(install),

@@ -132,7 +132,7 @@ fn t04_a_panic_anywhere_is_the_end_of_the_server() {
     common::prepare(temporary.path());
     let command = common::command(temporary.path());
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let arguments = <driver_server::cli::Arguments as clap::Parser>::try_parse_from(words).unwrap();
+    let Ok(driver_server::cli::Task::Serve(arguments)) = driver_server::cli::parse_from(words) else { panic!() };
     let panicked = tokio_util::sync::CancellationToken::new();
     let task = panicked.clone();
     let failing = std::thread::spawn(move || task.cancel());

@@ -11,7 +11,8 @@ use shared::error_code::ErrorCode;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::cluster::Cluster;
-use crate::driver::pod_state::{Ended, PodState, StartPhase, injection_failed, pod_state, program_is_missing};
+use crate::driver::init_containers::injection_failed;
+use crate::driver::pod_state::{Ended, PodState, StartPhase, pod_state, program_is_missing};
 use crate::driver::pod_watch::{PodWatch, Seen};
 use crate::error::SubmitError;
 use crate::objects::driver_pod::DRIVER_CONTAINER;

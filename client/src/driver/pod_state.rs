@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, Conta
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use shared::error_code::ErrorCode;
 
-use crate::objects::driver_injection::INJECTING_CONTAINER;
+use crate::driver::init_containers;
 use crate::objects::driver_pod::DRIVER_CONTAINER;
 
 /// What is waited for until the driver server is up. Each has its own limit.
@@ -65,7 +65,8 @@ impl Ended {
     }
 }
 
-fn stated_failure(message: &str) -> Option<(ErrorCode, &str)> {
+/// The same, of any last words.
+pub(super) fn stated_failure(message: &str) -> Option<(ErrorCode, &str)> {
     message.match_indices("E_").find_map(|(start, _)| {
         let (code, text) = message[start..].split_once(':')?;
         Some((code.parse().ok()?, text.trim()))
@@ -124,6 +125,9 @@ pub fn pod_state(pod: &Pod, events: &[Event]) -> PodState {
     if let Some(fault) = inits.chain(driver).find_map(container_fault) {
         return fault;
     }
+    if let Some((code, text)) = init_containers::final_failure(pod) {
+        return fault(code, text, false);
+    }
     start_phase(pod, events)
 }
 
@@ -165,7 +169,7 @@ fn pod_fault(pod: &Pod) -> Option<PodState> {
     let status = pod.status.as_ref()?;
     let failed = matches!(status.phase.as_deref(), Some("Failed" | "Succeeded"));
     if failed {
-        let init = status.init_container_statuses.iter().flatten().find_map(init_failure);
+        let init = status.init_container_statuses.iter().flatten().find_map(init_containers::failure);
         let reason = status.reason.as_deref().unwrap_or("the pod has failed");
         let text =
             status.message.as_deref().map_or_else(|| reason.to_owned(), |message| format!("{reason}: {message}"));
@@ -180,26 +184,8 @@ fn is_running(status: &ContainerStatus) -> bool {
     status.state.as_ref().is_some_and(|state| state.running.is_some())
 }
 
-/// Code and text of an init container that has failed. Only our own one's words are read for a code.
-fn init_failure(status: &ContainerStatus) -> Option<(ErrorCode, String)> {
-    let ended = status.state.as_ref()?.terminated.as_ref().filter(|ended| ended.exit_code != 0)?;
-    let message = ended.message.as_deref().unwrap_or_default();
-    let reason = ended.reason.as_deref().unwrap_or("Error");
-    let text = format!("init container {} ended with {} ({reason}) {message}", status.name, ended.exit_code);
-    let stated = stated_failure(message).filter(|_| status.name == INJECTING_CONTAINER);
-    Some((stated.map_or(ErrorCode::PodNotStartable, |(code, _)| code), text.trim_end().to_owned()))
-}
-
-/// Whether the init container that brings the driver server is what keeps the pod from starting.
-#[must_use]
-pub fn injection_failed(pod: &Pod) -> bool {
-    let mut inits = pod.status.iter().flat_map(|status| status.init_container_statuses.iter().flatten());
-    let ours = inits.find(|status| status.name == INJECTING_CONTAINER);
-    ours.is_some_and(|status| init_failure(status).is_some() || container_fault(status).is_some())
-}
-
 /// A fault that keeps one container from starting.
-fn container_fault(status: &ContainerStatus) -> Option<PodState> {
+pub(super) fn container_fault(status: &ContainerStatus) -> Option<PodState> {
     let waiting = status.state.as_ref()?.waiting.as_ref()?;
     let reason = waiting.reason.as_deref()?;
     let message = waiting.message.as_deref().unwrap_or_default();
@@ -232,12 +218,8 @@ fn start_phase(pod: &Pod, events: &[Event]) -> PodState {
         // Not a fault: a cluster that grows on demand says this first, and the phase has its own limit.
         return waiting(StartPhase::Schedule, text);
     }
-    if let Some(init) = present_init_container(pod)
-        && let Some(state) = &init.state
-        && driver_waits_for_init(pod)
-    {
-        let phase = if state.running.is_some() { StartPhase::Start } else { StartPhase::Pull };
-        return waiting(phase, format!("init container {}", init.name));
+    if let Some((phase, text)) = init_containers::present_wait(pod) {
+        return waiting(phase, text);
     }
     let last = events.iter().rev().find(|event| is_start_event(event));
     match last.and_then(|event| event.reason.as_deref()) {
@@ -248,26 +230,6 @@ fn start_phase(pod: &Pod, events: &[Event]) -> PodState {
         // Nearly all of the time between node and container is the image, so without events that is what it is.
         _ => waiting(StartPhase::Pull, ""),
     }
-}
-
-/// The init container whose turn it is. One that may run beside the driver (a native sidecar) has had its turn once it is
-/// up.
-fn present_init_container(pod: &Pod) -> Option<&ContainerStatus> {
-    let spec = pod.spec.as_ref()?;
-    let is_sidecar = |name: &str| {
-        let mut inits = spec.init_containers.iter().flatten();
-        inits.any(|init| init.name == name && init.restart_policy.as_deref() == Some("Always"))
-    };
-    let is_done = |status: &ContainerStatus| match is_sidecar(&status.name) {
-        true => status.started == Some(true),
-        false => status.state.as_ref().is_some_and(|state| state.terminated.is_some()),
-    };
-    pod.status.as_ref()?.init_container_statuses.iter().flatten().find(|status| !is_done(status))
-}
-
-fn driver_waits_for_init(pod: &Pod) -> bool {
-    let waiting = driver_status(pod).and_then(|driver| driver.state.as_ref()?.waiting.as_ref());
-    waiting.is_none_or(|waiting| waiting.reason.as_deref().is_none_or(|reason| reason == "PodInitializing"))
 }
 
 fn is_start_event(event: &Event) -> bool {

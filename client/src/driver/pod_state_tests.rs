@@ -1,6 +1,7 @@
 //! Statuses as clusters were seen to report them, one line each.
 
 use super::*;
+use crate::driver::init_containers::injection_failed;
 use serde_json::{Value, json};
 
 #[expect(clippy::needless_pass_by_value, reason = "the tables read better")]
@@ -91,6 +92,9 @@ fn c02_the_injecting_container_says_its_code_and_others_do_not() {
     );
     assert!(injection_failed(&failed("airlock-install")));
     assert_fault(&failed("fetch"), ErrorCode::PodNotStartable, false, "init container fetch");
+    let mut sooner = failed("fetch");
+    sooner.status.as_mut().unwrap().phase = Some("Pending".to_owned());
+    assert_fault(&sooner, ErrorCode::PodNotStartable, false, "init container fetch ended with 74");
     assert!(!injection_failed(&failed("fetch")));
 }
 

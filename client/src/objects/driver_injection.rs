@@ -1,8 +1,8 @@
 //! For images without the driver server: an init container copies it from an image of its own into the bundle's volume,
 //! from where the driver's container starts it. Applied to the finished pod, template and all, since the container has to
 //! pass wherever the driver's does: it runs as the same user, with the same CPU and memory. Those are free, because a pod
-//! counts as much as the largest of its init containers or all its other ones together, and they meet any LimitRange and
-//! quota that the driver's meet.
+//! counts as much as the largest of its init containers or all its other ones together, and they meet any `LimitRange`
+//! and quota that the driver's meet.
 
 use std::collections::BTreeMap;
 
