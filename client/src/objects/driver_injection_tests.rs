@@ -14,7 +14,6 @@ fn injected() -> Settings {
     settings
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the tables read better")]
 fn with_template(pod: Value, container: Value) -> PodSpec {
     let mut settings = injected();
     let (pod, container) = (serde_json::from_value(pod).unwrap(), serde_json::from_value(container).unwrap());
