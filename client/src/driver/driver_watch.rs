@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::cluster::Cluster;
 use crate::driver::init_containers::injection_failed;
-use crate::driver::pod_state::{Ended, PodState, StartPhase, pod_state, program_is_missing};
+use crate::driver::pod_state::{Ended, PodState, StartPhase, pod_state, program_is_foreign, program_is_missing};
 use crate::driver::pod_watch::{PodWatch, Seen};
 use crate::error::SubmitError;
 use crate::objects::driver_pod::DRIVER_CONTAINER;
@@ -177,11 +177,15 @@ fn start_failure(code: ErrorCode, name: &str, pod: Option<&Pod>, text: &str) -> 
         ErrorCode::Image => {
             error.hint("check --conf spark.kubernetes.container.image and spark.kubernetes.container.image.pullSecrets")
         }
+        _ if program_is_foreign(text) => error.hint(FOREIGN_HINT),
         _ if program_is_missing(text) && by_injection => error.hint(INJECTOR_HINT),
         _ if program_is_missing(text) => missing_server(error),
         _ => error.hint(format!("look at it while it is there: kubectl describe pod {name}")),
     }
 }
+
+const FOREIGN_HINT: &str = "take an image for the node's architecture, or nodes for the image's: \
+                            --conf spark.kubernetes.driver.node.selector.kubernetes.io/arch=amd64";
 
 const INJECTOR_HINT: &str = "spark.airlock.driver.image must be an image that holds /airlock-driver";
 
@@ -208,6 +212,9 @@ pub(crate) fn ended_early(pod: &str, ended: &Ended) -> SubmitError {
         format!("pod {pod} ended before the launch with exit code {} ({reason})", ended.exit_code)
     };
     let error = SubmitError::new(ErrorCode::PodNotStartable, what);
+    if program_is_foreign(message) {
+        return error.because(message.to_owned()).hint(FOREIGN_HINT);
+    }
     let error = if message.is_empty() { error } else { error.because(message.to_owned()) };
     if missing {
         return missing_server(error);

@@ -73,6 +73,12 @@ pub(super) fn stated_failure(message: &str) -> Option<(ErrorCode, &str)> {
     })
 }
 
+/// Whether a program is for machines of another architecture.
+#[must_use]
+pub fn program_is_foreign(message: &str) -> bool {
+    message.to_lowercase().contains("exec format error")
+}
+
 /// Whether a runtime says so of a container whose program is not in its image: runc's words, or crun's.
 #[must_use]
 pub fn program_is_missing(message: &str) -> bool {

@@ -43,6 +43,8 @@ fn init_container(spec: &PodSpec, image: &str) -> Option<Container> {
         args: Some(vec![contract::INSTALL.to_owned(), contract::INJECTED_COMMAND.to_owned()]),
         resources: driver.resources.as_ref().map(resources),
         security_context: Some(security_context(driver.security_context.clone().unwrap_or_default())),
+        // A program for another machine leaves no message; what the runtime says of it is in the log.
+        termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
         volume_mounts: Some(vec![mount(SCRATCH_VOLUME, contract::DIRECTORY)]),
         ..Container::default()
     })

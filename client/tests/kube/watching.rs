@@ -175,6 +175,7 @@ async fn c02_an_init_container_that_cannot_bring_the_driver_server_ends_the_wait
         (pull, "Pending", "E_IMAGE", "check --conf spark.airlock.driver.image"),
         (failed(128, "StartError", missing), "Failed", "E_POD_NOT_STARTABLE", "an image that holds /airlock-driver"),
         (failed(74, "Error", refused), "Failed", "E_IO", "Permission denied"),
+        (failed(1, "Error", "exec /airlock-driver: exec format error"), "Failed", "E_POD_NOT_STARTABLE", "io/arch="),
         (failed(1, "OOMKilled", ""), "Failed", "E_POD_NOT_STARTABLE", "ended with 1 (OOMKilled)"),
     ];
     for (state, phase, code, part) in table {
