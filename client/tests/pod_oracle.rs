@@ -1,28 +1,34 @@
-//! The same settings, the same driver pod: Spark's own builder of driver pods, the one that its spark-submit uses, against
-//! ours, field by field. What may differ stands in one list with its reason; a line of it that no comparison needs fails
+//! The same settings, the same driver pod, headless Service and properties: Spark's own builder, the one that its
+//! spark-submit uses, against ours, field by field, for whichever Spark lies at `AIRLOCK_E2E_SPARK_HOME`. What may differ stands in one list with its reason; a line of it that no comparison needs fails
 //! the test, and so does every difference that is not in it.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "in tests a panic is the report")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command as Process;
 use std::sync::LazyLock;
+use std::time::UNIX_EPOCH;
 
 use client::error::Findings;
+use client::launch::launch;
+use client::objects::driver_objects::headless_service;
 use client::objects::driver_pod::{PodContext, driver_pod};
 use client::settings::cli::{self, Command, Parsed};
-use client::settings::names::{RANDOM_BYTES, SubmissionNames};
-use client::settings::prepare::prepare;
+use client::settings::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
+use client::settings::prepare::{Prepared, prepare};
 use client::settings::resolve::{Environment, load_conf};
+use client::settings::spark_version::SparkVersion;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-/// Each line of the file that it is given is a hex text: main resource, class, application's id, then keys and values, with
-/// NUL between them. It answers with the pod as one line of JSON.
+mod spark_jvm;
+
+use spark_jvm::spark_home;
+
+/// A question is main resource, class, application's id, then keys and values, with NUL between them. The answer is one line
+/// of JSON: the pod, an object of each other kind, and the driver's properties.
 const ORACLE: &str = r#"
 import io.fabric8.kubernetes.client.*;
 import io.fabric8.kubernetes.client.utils.Serialization;
@@ -33,6 +39,7 @@ import java.util.*;
 import org.apache.spark.SparkConf;
 import org.apache.spark.deploy.k8s.*;
 import org.apache.spark.deploy.k8s.submit.*;
+import scala.collection.JavaConverters;
 
 public class PodOracle {
     static MainAppResource resource(String text) {
@@ -45,21 +52,33 @@ public class PodOracle {
         var config = new io.fabric8.kubernetes.client.ConfigBuilder(io.fabric8.kubernetes.client.Config.empty())
             .withMasterUrl("http://127.0.0.1:1").build();
         KubernetesClient client = new KubernetesClientBuilder().withConfig(config).build();
+        var out = new java.io.PrintStream(arguments[1], StandardCharsets.UTF_8);
         for (String line : Files.readAllLines(Path.of(arguments[0]))) {
             String[] parts = new String(HexFormat.of().parseHex(line), StandardCharsets.UTF_8).split("\0", -1);
             SparkConf conf = new SparkConf(false);
             for (int i = 3; i + 1 < parts.length; i += 2) conf.set(parts[i], parts[i + 1]);
-            // Spark 4.1 has added a clock at the end.
-            var constructor = KubernetesDriverConf.class.getConstructors()[0];
+            // Newer ones have a clock at the end, and a second constructor without an option.
+            var constructor = Arrays.stream(KubernetesDriverConf.class.getConstructors())
+                .filter(it -> it.getParameterTypes()[5] == scala.Option.class).findFirst().get();
             Object[] values = {conf, parts[2], resource(parts[0]), parts[1], new String[0], scala.Option.empty(),
                 new org.apache.spark.util.SystemClock()};
             KubernetesDriverConf driver =
                 (KubernetesDriverConf) constructor.newInstance(Arrays.copyOf(values, constructor.getParameterCount()));
-            SparkPod built = new KubernetesDriverBuilder().buildFromFeatures(driver, client).pod();
-            Pod pod = new PodBuilder(built.pod()).editSpec().addToContainers(built.container()).endSpec().build();
-            String json = Serialization.jsonMapper().writeValueAsString(pod);
-            System.out.println(json.replace(driver.resourceNamePrefix(), "PREFIX"));
+            KubernetesDriverSpec spec = new KubernetesDriverBuilder().buildFromFeatures(driver, client);
+            SparkPod built = spec.pod();
+            Map<String, Object> answer = new TreeMap<>();
+            answer.put("pod", new PodBuilder(built.pod()).editSpec().addToContainers(built.container()).endSpec().build());
+            for (HasMetadata object : JavaConverters.seqAsJavaListConverter(spec.driverKubernetesResources()).asJava())
+                answer.put(object.getKind(), object);
+            // As the client writes them into the driver's file.
+            Map<String, String> properties = new TreeMap<>();
+            for (var pair : conf.getAll()) properties.put(pair._1(), pair._2());
+            properties.putAll(JavaConverters.mapAsJavaMapConverter(spec.systemProperties()).asJava());
+            answer.put("properties", properties);
+            String json = Serialization.jsonMapper().writeValueAsString(answer);
+            out.println(json.replace(driver.resourceNamePrefix(), "PREFIX"));
         }
+        out.close();
         System.exit(0);
     }
 }
@@ -87,6 +106,52 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("initContainers/airlock-install", "brings the driver server, where that was asked for"),
     ("container/volumeMounts/airlock-tmp", "the JVM needs a /tmp where the root is read-only"),
     ("volumes/airlock-tmp", "the same"),
+    ("service/metadata/labels/*", "all labels of the submission, to find and sweep"),
+    ("service/metadata/annotations/airlock|submission-id", "to know a submission again"),
+    ("service/metadata/annotations/airlock|lease-until", "after it, leftovers are anyone's to remove"),
+    ("service/metadata/namespace", "theirs is left to the client"),
+    ("service/spec/ports/airlock", "the driver server's port"),
+    ("service/spec/ports/*/protocol", "TCP is said where theirs leaves it to the API server"),
+    (
+        "service/spec/ports/blockmanager",
+        "theirs has another port than the pod where only spark.blockManager.port is set",
+    ),
+    ("service/spec/selector", "Spark's own four labels are enough"),
+    ("service/spec/ipFamilies", "the cluster's choice unless it is said, so that IPv6 clusters work as they are"),
+    ("service/spec/ipFamilyPolicy", "the same"),
+    ("service/spec/publishNotReadyAddresses", "the name must hold before the pod is ready"),
+    ("properties/spark.app.submitTime", "theirs is set by spark-submit, not by the builder"),
+    ("properties/spark.driver.blockManager.port", "as in the pod, see the Service"),
+    ("properties/spark.jars.ivy", "a folder that any user may write, with packages"),
+    ("properties/spark.kubernetes.executor.podNamePrefix", "executors are named after their driver"),
+    ("properties/spark.kubernetes.driver.podTemplateFile", "means nothing in the pod"),
+    ("properties/spark.kubernetes.driver.podTemplateContainerName", "means nothing in the pod"),
+    ("properties/spark.airlock.driver.image", "means nothing in the pod"),
+    ("properties/spark.kubernetes.resource.type", "of upstream's in-driver mode"),
+    ("properties/spark.kubernetes.submitInDriver", "of upstream's in-driver mode"),
+    ("properties/spark.master", "the API server as the driver reaches it"),
+    ("properties/spark.submit.deployMode", "plain client mode"),
+];
+
+/// Differences from versions before the one that is named.
+const OLDER: &[(&str, u32, u32, &str)] = &[(
+    "container/securityContext/allowPrivilegeEscalation",
+    4,
+    3,
+    "Pod Security `restricted` asks for it whatever the version",
+)];
+
+/// Differences from versions since the one that is named.
+const NEWER: &[(&str, u32, u32, &str)] = &[("objects/NetworkPolicy", 4, 2, "not made yet")];
+
+/// Keys that Spark has known since a version; to know them for older drivers too does no harm.
+const SINCE: &[(&str, u32, u32)] = &[
+    ("spark.driver.minMemoryOverhead", 4, 0),
+    ("spark.kubernetes.driver.label.id=", 4, 0),
+    ("spark.kubernetes.driver.volumes.hostPath.h.options.type", 4, 0),
+    ("spark.kubernetes.driver.volumes.persistentVolumeClaim.c.mount.subPathExpr", 4, 0),
+    ("spark.kubernetes.driver.securityContext.", 4, 3),
+    ("spark.kubernetes.securityContext.", 4, 3),
 ];
 
 /// Pod templates; fragments name them by their index.
@@ -157,6 +222,9 @@ const FRAGMENTS: &[&[&str]] = &[
     &["spark.kubernetes.driverEnv.TZ=UTC", "spark.kubernetes.driverEnv.A_b=x=y z"],
     &["spark.kubernetes.driver.secretKeyRef.PASSWORD=db:password"],
     &["spark.kubernetes.driver.secrets.db=/etc/db", "spark.kubernetes.driver.secrets.tls-files=/etc/tls"],
+    &["spark.kubernetes.driver.service.label.tier=gold", "spark.kubernetes.driver.service.annotation.note=a b"],
+    &["spark.kubernetes.driver.service.ipFamilyPolicy=PreferDualStack"],
+    &["spark.kubernetes.driver.service.ipFamilies=IPv6,IPv4"],
     &["spark.kubernetes.node.selector.disk=ssd"],
     &["spark.kubernetes.driver.node.selector.zone=a", "spark.kubernetes.node.selector.zone=b"],
     &["spark.kubernetes.scheduler.name=common"],
@@ -245,7 +313,7 @@ fn templates() -> &'static Path {
     &FOLDER
 }
 
-/// Our pod, and the question to Spark that the same settings make.
+/// What we make, in the shape of the oracle's answer, and the question to Spark that the same settings make.
 fn ours(set: &Set) -> (Value, String) {
     let Parsed::Run(cli) = cli::parse(words(set).into_iter().map(OsString::from)).unwrap() else { panic!("help") };
     let Command::Submit(arguments) = cli.command;
@@ -253,7 +321,7 @@ fn ours(set: &Set) -> (Value, String) {
     let mut findings = Findings::default();
     let conf = load_conf(&arguments, &environment, &mut findings);
     let (prepared, _) = prepare(&arguments, &environment);
-    let settings = prepared.unwrap_or_else(|problems| panic!("{set:?}: {problems:?}")).settings;
+    let Prepared { settings, inputs, .. } = prepared.unwrap_or_else(|problems| panic!("{set:?}: {problems:?}"));
     let names =
         SubmissionNames::new(&settings.application.name, settings.driver.pod_name.as_ref(), &[0xab; RANDOM_BYTES]);
     let context = PodContext {
@@ -264,48 +332,19 @@ fn ours(set: &Set) -> (Value, String) {
         bundle_bytes: 1,
         non_root: false,
     };
-    let pod = serde_json::to_string(&driver_pod(&settings, &names, &context)).unwrap().replace(&names.prefix, "PREFIX");
+    let namespace = ObjectName::label("spark").unwrap();
+    let answer = json!({
+        "pod": driver_pod(&settings, &names, &context),
+        "Service": headless_service(&settings, &names, &context, None),
+        "properties": launch(&settings, &inputs, &names, &namespace, UNIX_EPOCH).properties,
+    });
+    let answer = answer.to_string().replace(&names.prefix, "PREFIX");
     let class = settings.application.main_class.clone().unwrap_or_default();
     let mut question = vec![RESOURCES[set.0].to_owned(), class, names.app_id.clone()];
     let pairs: BTreeMap<_, _> = conf.iter().map(|(key, value)| (key.to_owned(), value.text.clone())).collect();
     question.extend(["spark.app.name".to_owned(), settings.application.name.clone()]);
     question.extend(pairs.into_iter().flat_map(|(key, value)| [key, value]));
-    (serde_json::from_str(&pod).unwrap(), question.join("\0"))
-}
-
-fn spark_home() -> PathBuf {
-    if let Some(home) = std::env::var_os("AIRLOCK_E2E_SPARK_HOME") {
-        return home.into();
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scripts/spark-home");
-    run(&mut Process::new(script)).trim().into()
-}
-
-fn run(command: &mut Process) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; this test needs a JDK 17"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Spark's pods for `questions`, in one process.
-fn theirs(questions: &[String]) -> Vec<Value> {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let mut text = String::new();
-    for question in questions {
-        question.bytes().for_each(|byte| write!(text, "{byte:02x}").unwrap());
-        text.push('\n');
-    }
-    std::fs::write(at("questions"), text).unwrap();
-    std::fs::write(at("PodOracle.java"), ORACLE).unwrap();
-    let jars = format!("{}:{}/jars/*", folder.path().display(), spark_home().display());
-    run(Process::new("javac").arg("-cp").arg(&jars).arg("-d").arg(folder.path()).arg(at("PodOracle.java")));
-    let mut java = Process::new("java");
-    java.arg("-cp").arg(&jars).arg("PodOracle").arg(at("questions"));
-    let answers = run(java.env("SPARK_USER", "ann").env_remove("SPARK_LOCAL_DIRS").env_remove("SPARK_CONF_DIR"));
-    let pods: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(pods.len(), questions.len());
-    pods
+    (serde_json::from_str(&answer).unwrap(), question.join("\0"))
 }
 
 /// Scratch space without what is random in theirs: the id in its path, and which of several folders is the first one.
@@ -334,8 +373,20 @@ fn without_id(path: &str) -> String {
     id.map_or(path.to_owned(), |_| "/var/data/spark-ID".to_owned())
 }
 
-/// The pod with lists by name instead of by place, the container beside the rest, and nothing empty in it.
-fn normal(pod: &Value) -> Value {
+/// An answer with lists by name instead of by place, the container beside the rest of the pod, and nothing empty in it.
+fn normal(answer: &Value) -> Value {
+    let mut all = normal_pod(&answer["pod"]);
+    let mut service = answer["Service"].clone();
+    service["spec"]["ports"] = by_name(&service["spec"]["ports"]);
+    all["service"] = json!({"metadata": service["metadata"], "spec": service["spec"]});
+    all["properties"] = answer["properties"].clone();
+    let known = ["pod", "Service", "properties"];
+    let others = answer.as_object().unwrap().keys().filter(|kind| !known.contains(&kind.as_str()));
+    all["objects"] = others.map(|kind| (kind.clone(), json!(true))).collect();
+    without_empty(all).unwrap_or_default()
+}
+
+fn normal_pod(pod: &Value) -> Value {
     let mut spec = pod["spec"].clone();
     let containers = spec["containers"].as_array().unwrap().clone();
     let (container, others) = containers.split_last().unwrap();
@@ -352,7 +403,7 @@ fn normal(pod: &Value) -> Value {
     all["container"] = container;
     all["others"] = json!(others);
     all["metadata"] = pod["metadata"].clone();
-    without_empty(all).unwrap_or_default()
+    all
 }
 
 fn by_name(list: &Value) -> Value {
@@ -424,15 +475,29 @@ fn sets() -> Vec<Set> {
     sets
 }
 
+/// Whether the Spark under test knows every key of `set`.
+fn is_known(set: &Set, version: &SparkVersion) -> bool {
+    let is_new = |pair: &str| {
+        SINCE.iter().any(|(key, major, minor)| pair.starts_with(key) && !version.is_at_least(*major, *minor))
+    };
+    !set.1.iter().flat_map(|index| FRAGMENTS[*index]).any(|pair| is_new(pair))
+}
+
 #[test]
 #[ignore = "needs Spark: scripts/images"]
-fn the_driver_pod_is_the_one_that_spark_builds() {
-    let sets = sets();
+fn the_driver_pod_its_service_and_its_properties_are_those_that_spark_builds() {
+    let version = SparkVersion::of_home(&spark_home()).unwrap();
+    let sets: Vec<_> = sets().into_iter().filter(|set| is_known(set, &version)).collect();
+    assert!(sets.len() > 120, "{}", sets.len());
     let (ours, questions): (Vec<_>, Vec<_>) = sets.iter().map(ours).unzip();
+    let older = OLDER.iter().filter(|(_, major, minor, _)| !version.is_at_least(*major, *minor));
+    let newer = NEWER.iter().filter(|(_, major, minor, _)| version.is_at_least(*major, *minor));
+    let of_version = older.chain(newer).map(|(line, _, _, reason)| (*line, *reason));
+    let lines: Vec<_> = DIFFERENCES.iter().copied().chain(of_version).collect();
     let (mut used, mut wrong) = (BTreeSet::new(), Vec::new());
-    for ((set, ours), theirs) in sets.iter().zip(&ours).zip(theirs(&questions)) {
-        for (path, values) in differences(ours, &theirs) {
-            match DIFFERENCES.iter().find(|(line, _)| explains(line, &path)) {
+    for ((set, ours), theirs) in sets.iter().zip(&ours).zip(spark_jvm::ask("PodOracle", ORACLE, &questions)) {
+        for (path, values) in differences(ours, &serde_json::from_str(&theirs).unwrap()) {
+            match lines.iter().find(|(line, _)| explains(line, &path)) {
                 Some((line, _)) => {
                     used.insert(*line);
                 }
@@ -443,6 +508,6 @@ fn the_driver_pod_is_the_one_that_spark_builds() {
     let count = wrong.len();
     wrong.truncate(20);
     assert!(wrong.is_empty(), "{count} differences that no line explains:\n{}", wrong.join("\n"));
-    let unused: Vec<_> = DIFFERENCES.iter().filter(|(line, _)| !used.contains(line)).collect();
+    let unused: Vec<_> = lines.iter().filter(|(line, _)| !used.contains(line)).collect();
     assert!(unused.is_empty(), "no comparison needs these lines: {unused:?}");
 }

@@ -15,6 +15,7 @@ use crate::objects::driver_pod::{
     PodContext, SPARK_CONNECT_PORT_NAME, UPLOAD_PORT_NAME, driver_ports, object_meta, over, selector,
 };
 use crate::settings::names::SubmissionNames;
+use crate::settings::spark_version::SparkVersion;
 use crate::settings::{DoorSettings, Settings, TrafficPolicy};
 
 /// What the driver server proves itself with, and whom it trusts.
@@ -63,7 +64,7 @@ pub fn headless_service(
         cluster_ip: Some("None".to_owned()),
         ip_families: (!driver.ip_families.is_empty()).then(|| driver.ip_families.clone()),
         ip_family_policy: driver.ip_family_policy.clone(),
-        ports: Some(ports.into_iter().map(|(name, port)| headless_port(name, port)).collect()),
+        ports: Some(ports.into_iter().map(|(name, port)| headless_port(name, port, &context.spark_version)).collect()),
         // The name must hold before the pod is ready, and when an injected container never gets ready.
         publish_not_ready_addresses: Some(true),
         selector: Some(selector(names, context)),
@@ -117,9 +118,10 @@ const fn policy_name(policy: TrafficPolicy) -> &'static str {
     }
 }
 
-/// The Connect server speaks gRPC, which upstream says since 4.0 so that gateways need not guess.
-fn headless_port(name: &str, port: u16) -> ServicePort {
-    let app_protocol = (name == SPARK_CONNECT_PORT_NAME).then(|| "grpc".to_owned());
+/// The Connect server speaks gRPC, which newer versions say so that gateways need not guess.
+fn headless_port(name: &str, port: u16, version: &SparkVersion) -> ServicePort {
+    let speaks_grpc = name == SPARK_CONNECT_PORT_NAME && version.names_connect_protocol();
+    let app_protocol = speaks_grpc.then(|| "grpc".to_owned());
     ServicePort { app_protocol, ..service_port(name, port) }
 }
 

@@ -25,10 +25,22 @@ impl SparkVersion {
         &self.text
     }
 
+    /// Whether it is version `major.minor` or a later one.
+    #[must_use]
+    pub fn is_at_least(&self, major: u32, minor: u32) -> bool {
+        self.number >= (major, minor)
+    }
+
     /// Whether the driver's port for Spark Connect is named, on pod and Service.
     #[must_use]
     pub fn names_connect_port(&self) -> bool {
-        self.number >= (4, 1)
+        self.is_at_least(4, 1)
+    }
+
+    /// Whether the Service says that Spark Connect speaks gRPC.
+    #[must_use]
+    pub fn names_connect_protocol(&self) -> bool {
+        self.is_at_least(4, 2)
     }
 
     /// The version of the distribution at `home`, by the name of its core jar, as `spark-core_2.13-4.3.0.jar`. None for a

@@ -20,7 +20,8 @@ fn run(command: &mut Command) -> String {
 }
 
 /// What `main` of the Java `class` with this `source` answers, a line to each question. It gets the path of a file
-/// with a question in hex on each line, that of a file for the answers, since Spark prints on stdout too, and nothing of this process's environment but the way to its programs.
+/// with a question in hex on each line, that of a file for the answers, since Spark prints on
+/// stdout too, and an environment in which `ann` is the user of Spark.
 pub(crate) fn ask(class: &str, source: &str, questions: &[String]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -36,6 +37,7 @@ pub(crate) fn ask(class: &str, source: &str, questions: &[String]) -> Vec<String
     run(Command::new("javac").arg("-cp").arg(&jars).arg("-d").arg(folder.path()).arg(&file));
     let mut java = Command::new("java");
     java.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path))).env("HOME", folder.path());
+    java.env("SPARK_USER", "ann");
     run(java.args(["-Dfile.encoding=UTF-8", "-cp", &jars, class]).arg(at("questions")).arg(at("answers")));
     let answers = std::fs::read_to_string(at("answers")).unwrap();
     let answers: Vec<String> = answers.lines().map(ToOwned::to_owned).collect();
