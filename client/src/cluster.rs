@@ -11,11 +11,13 @@ pub mod rights;
 
 use std::fmt::Debug;
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures::AsyncBufRead;
 use k8s_openapi::NamespaceResourceScope;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -61,6 +63,15 @@ pub struct Cluster {
     progress: Progress,
 }
 
+/// How an object came to be gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// By our call.
+    Deleted,
+    /// Somebody else was faster, or it has been replaced by another one of its name.
+    WasGone,
+}
+
 /// A call that failed for good, and what kind of failure it is.
 struct Refused(Verdict, SubmitError);
 
@@ -91,6 +102,19 @@ impl Cluster {
     ) -> Self {
         let answered = AtomicBool::new(false);
         Self { client, namespace: namespace.into(), request_timeout, patience, answered, progress }
+    }
+
+    /// The same cluster, another namespace.
+    #[must_use]
+    pub fn in_namespace(&self, namespace: &str) -> Self {
+        Self {
+            client: self.client.clone(),
+            namespace: namespace.to_owned(),
+            request_timeout: self.request_timeout,
+            patience: self.patience,
+            answered: AtomicBool::new(self.answered.load(Ordering::Relaxed)),
+            progress: self.progress.clone(),
+        }
     }
 
     /// The namespace of all objects.
@@ -172,6 +196,19 @@ impl Cluster {
         Ok(self.repeat(&action, || api.list(params)).await?.items)
     }
 
+    /// The same for all namespaces.
+    pub async fn list_everywhere<K: Namespaced>(&self, params: &ListParams) -> Result<Vec<K>, SubmitError> {
+        let action = format!("list {} in all namespaces", K::plural(&()));
+        let api = Api::<K>::all(self.client.clone());
+        Ok(self.repeat(&action, || api.list(params)).await?.items)
+    }
+
+    /// Opens a pod's log.
+    pub async fn open_log(&self, pod: &str, params: &LogParams) -> Result<impl AsyncBufRead, SubmitError> {
+        let (api, action) = (self.api::<Pod>(), format!("get pods/log of {}", self.what::<Pod>(pod)));
+        Ok(self.repeat(&action, || api.log_stream(pod, params)).await?)
+    }
+
     /// Lists objects through `api` that have no namespace, nodes for example.
     pub async fn list_all<K>(&self, api: &Api<K>) -> Result<Vec<K>, SubmitError>
     where
@@ -199,12 +236,31 @@ impl Cluster {
 
     /// Deletes the object. One that is gone, or has been replaced by another uid, is deleted.
     pub async fn delete<K: Namespaced>(&self, name: &str, uid: &str, grace: Option<u32>) -> Result<(), SubmitError> {
-        let api = self.api::<K>();
+        self.remove::<K>(name, uid, grace).await.map(drop)
+    }
+
+    /// The same, and says whether it was this call that deleted it.
+    pub async fn remove<K: Namespaced>(
+        &self,
+        name: &str,
+        uid: &str,
+        grace: Option<u32>,
+    ) -> Result<Removal, SubmitError> {
+        let (api, tries) = (self.api::<K>(), AtomicUsize::new(0));
         let mut params = DeleteParams::background()
             .preconditions(Preconditions { uid: Some(uid.to_owned()), ..Preconditions::default() });
         params.grace_period_seconds = grace;
-        match self.repeat(&format!("delete {}", self.what::<K>(name)), || api.delete(name, &params)).await {
-            Ok(_) | Err(Refused(Verdict::NotFound | Verdict::Conflict, _)) => Ok(()),
+        let delete = || {
+            tries.fetch_add(1, Ordering::Relaxed);
+            api.delete(name, &params)
+        };
+        match self.repeat(&format!("delete {}", self.what::<K>(name)), delete).await {
+            Ok(_) => Ok(Removal::Deleted),
+            // After a try whose answer was lost, whoever deleted it may well have been we.
+            Err(Refused(Verdict::NotFound | Verdict::Conflict, _)) if tries.load(Ordering::Relaxed) > 1 => {
+                Ok(Removal::Deleted)
+            }
+            Err(Refused(Verdict::NotFound | Verdict::Conflict, _)) => Ok(Removal::WasGone),
             Err(Refused(_, error)) => Err(error),
         }
     }

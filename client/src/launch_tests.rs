@@ -25,7 +25,7 @@ fn launch_of(directory: &TempDir, words: &[&str]) -> Launch {
     let fixed = ["airlock", "submit", "--conf", "spark.kubernetes.container.image=spark:4"];
     let words = fixed.iter().map(OsString::from).chain(words.iter().map(|word| word.replace('@', at).into()));
     let Parsed::Run(cli) = cli::parse(words).unwrap() else { panic!("help") };
-    let Command::Submit(arguments) = cli.command;
+    let Command::Submit(arguments) = cli.command else { panic!("no submission") };
     let (prepared, _) = prepare(&arguments, &Environment::default());
     let prepared = prepared.unwrap_or_else(|problems| panic!("{}", problems.render("airlock")));
     let names = SubmissionNames::new(&prepared.settings.application.name, None, &[0xab; 24]);

@@ -15,6 +15,7 @@
 //! | wait for the driver server; follow the driver | [`driver`] |
 //! | the door and the addresses behind it | [`door`] |
 //! | certificates, bundle, dialling, upload | [`upload`] |
+//! | what users do with a driver later: kill, status, list, logs, attach | [`commands`] |
 //! | take away what was made, and what others left | [`cleanup`], [`sweep`] |
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ extern crate self as client;
 
 pub mod cleanup;
 pub mod cluster;
+pub mod commands;
 pub mod door;
 pub mod driver;
 pub mod dry_run;

@@ -12,6 +12,7 @@ use shared::manifest::Manifest;
 
 use crate::cluster::Cluster;
 use crate::cluster::kube_access;
+use crate::commands;
 use crate::dry_run;
 use crate::error::{Problems, SubmitError};
 use crate::inputs::Inputs;
@@ -38,8 +39,11 @@ pub async fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let ended = match cli::parse(own_words(words)) {
         Ok(Parsed::Show(text)) => return show(&text),
         Ok(Parsed::Run(cli)) => {
-            let Command::Submit(arguments) = cli.command;
-            submit(&arguments, &progress).await
+            // Boxed: each is large, and only one of them runs.
+            match &cli.command {
+                Command::Submit(arguments) => Box::pin(submit(arguments, &progress)).await,
+                Command::Driver(command) => Box::pin(commands::run(command, &progress)).await,
+            }
         }
         Err(error) => Err(error.into()),
     };
@@ -71,8 +75,8 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<u8, 
     }
 
     if arguments.dry_run == Some(DryRun::Client) {
-        let namespace = kube_access::local_namespace(&settings.access);
-        let namespace = namespace_of(&settings, namespace.as_deref().unwrap_or("default"))?;
+        let local = kube_access::local_namespace(&settings.access);
+        let namespace = namespace(settings.namespace.clone(), local.as_deref().unwrap_or("default"))?;
         let (names, manifest) = plan(&settings, &inputs, &namespace)?;
         return describe(&settings, &names, &context(&settings, &namespace, &manifest)?, &manifest);
     }
@@ -82,7 +86,7 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<u8, 
             return Err(SubmitError::new(interrupt.code(), "interrupted before anything was created").into());
         }
     };
-    let namespace = namespace_of(&settings, &access.namespace)?;
+    let namespace = namespace(settings.namespace.clone(), &access.namespace)?;
     let (names, manifest) = plan(&settings, &inputs, &namespace)?;
     let cluster = Cluster::new(
         access.client,
@@ -108,17 +112,18 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<u8, 
     submission.run(&mut interrupts).await.map(|outcome| exit_status(&outcome, settings.follow.exit_status))
 }
 
-fn exit_status(outcome: &Outcome, rule: ExitStatus) -> u8 {
+/// The status that an outcome ends the process with.
+pub(crate) fn exit_status(outcome: &Outcome, rule: ExitStatus) -> u8 {
     match (outcome, rule) {
-        (Outcome::Deployed, _) | (Outcome::Ended(_), ExitStatus::Upstream) => 0,
+        (Outcome::Deployed | Outcome::Done, _) | (Outcome::Ended(_), ExitStatus::Upstream) => 0,
         // An exit code is one byte; the kubelet's is the process's own.
         (Outcome::Ended(ended), ExitStatus::Driver) => u8::try_from(ended.exit_code).unwrap_or(u8::MAX),
     }
 }
 
-/// The namespace of the settings, else that of context or pod.
-fn namespace_of(settings: &Settings, other: &str) -> Result<ObjectName, SubmitError> {
-    settings.namespace.clone().map_or_else(|| ObjectName::label(other), Ok).map_err(|error| {
+/// The namespace that was chosen, else that of context or pod.
+pub(crate) fn namespace(chosen: Option<ObjectName>, other: &str) -> Result<ObjectName, SubmitError> {
+    chosen.map_or_else(|| ObjectName::label(other), Ok).map_err(|error| {
         SubmitError::new(ErrorCode::Kubeconfig, "the context's namespace cannot be one").because(error)
     })
 }

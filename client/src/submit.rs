@@ -16,20 +16,19 @@ use tokio::time::timeout;
 use crate::cleanup::{Created, Kind, Leftover};
 use crate::cluster::Cluster;
 use crate::door;
-use crate::driver::driver_log::DriverLog;
-use crate::driver::driver_watch::{DriverPod, await_server, ended_early, until_ended};
-use crate::driver::follow::follow;
+use crate::driver::attend::{attend, how_to_look, interrupted as interrupted_after_launch};
+use crate::driver::driver_watch::{DriverPod, await_server, until_ended};
 use crate::driver::launched::{LaunchTarget, Launched, settle};
 use crate::driver::phase_lines::{self, Application};
 use crate::driver::pod_state::Ended;
 use crate::error::{Problems, SubmitError};
 use crate::interrupt::{Interrupt, Interrupts};
 use crate::objects::driver_objects::{door_service, headless_service, owned_by, owner_patch, tls_secret};
-use crate::objects::driver_pod::{PodContext, driver_pod};
+use crate::objects::driver_pod::{DRIVER_CONTAINER, PodContext, driver_pod};
 use crate::preflight::preflight;
 use crate::progress::Progress;
+use crate::settings::Settings;
 use crate::settings::names::SubmissionNames;
-use crate::settings::{OnInterrupt, Settings};
 use crate::sweep::sweep;
 use crate::upload::transfer::Transfer;
 
@@ -48,6 +47,8 @@ pub enum Outcome {
     Deployed,
     /// The driver has ended; its exit code is the submission's.
     Ended(Ended),
+    /// For commands that follow no driver: what was asked for is done.
+    Done,
 }
 
 /// One submission: what is submitted where.
@@ -100,9 +101,17 @@ impl<T: Transfer> Submission<'_, T> {
         match (launched, pressed) {
             (Launched::No(error), _) => Err(self.clean_up(&created, error.into(), interrupts, &mut pressed).await),
             (Launched::Unknown(error), _) => Err(error.into()),
-            (Launched::Yes, Some(interrupt)) => {
-                Err(self.interrupted_after_launch(&uploaded.driver, interrupt, interrupts).await.into())
-            }
+            (Launched::Yes, Some(interrupt)) => Err(interrupted_after_launch(
+                self.cluster,
+                &uploaded.driver,
+                &self.application(),
+                self.settings.follow.on_interrupt,
+                interrupt,
+                interrupts,
+                self.progress,
+            )
+            .await
+            .into()),
             (Launched::Yes, None) => self.follow(&uploaded.driver, interrupts).await,
         }
     }
@@ -235,23 +244,9 @@ impl<T: Transfer> Submission<'_, T> {
             self.progress.say(phase_lines::deployed(&application));
             return Ok(Outcome::Deployed);
         }
-        let mut log = DriverLog::new(self.cluster, &driver.name, std::io::stdout());
-        let shown = async { if self.settings.follow.logs { log.follow().await } else { std::future::pending().await } };
-        let ended = tokio::select! {
-            ended = follow(self.cluster, driver, &application, &self.settings.follow, self.progress) => ended?,
-            () = shown => return Err(SubmitError::bug("the driver's log cannot end").into()),
-            interrupt = interrupts.next() => {
-                return Err(self.interrupted_after_launch(driver, interrupt, interrupts).await.into());
-            }
-        };
-        if self.settings.follow.logs {
-            log.finish().await;
-        }
-        // The launch was decided and the entry point could not be executed: the server's last words say why.
-        if ended.stated_failure().is_some() {
-            return Err(ended_early(&driver.name, &ended).into());
-        }
-        Ok(Outcome::Ended(ended))
+        let (follow, progress) = (&self.settings.follow, self.progress);
+        let attending = attend(self.cluster, driver, DRIVER_CONTAINER, &application, follow, interrupts, progress);
+        Ok(Outcome::Ended(attending.await?))
     }
 
     /// Takes everything away before the launch.
@@ -283,47 +278,9 @@ impl<T: Transfer> Submission<'_, T> {
         }
     }
 
-    /// An interrupt after the launch: the job goes on, unless the user wants otherwise.
-    async fn interrupted_after_launch(
-        &self,
-        driver: &DriverPod,
-        interrupt: Interrupt,
-        interrupts: &mut Interrupts,
-    ) -> SubmitError {
-        if self.settings.follow.on_interrupt == OnInterrupt::Detach {
-            return self.left_alone(interrupt);
-        }
-        self.progress.say("interrupted: deleting the driver pod, interrupt again to leave at once");
-        let killed = tokio::select! {
-            killed = self.cluster.delete::<Pod>(&driver.name, &driver.uid, None) => killed,
-            again = interrupts.next() => return self.maybe_killed(again),
-        };
-        match killed {
-            Ok(()) => SubmitError::new(interrupt.code(), "interrupted; the driver pod is deleted"),
-            Err(error) => self.how_to_look(
-                SubmitError::new(interrupt.code(), "interrupted; the driver pod could not be deleted").because(error),
-            ),
-        }
-    }
-
-    fn maybe_killed(&self, interrupt: Interrupt) -> SubmitError {
-        let what = "interrupted twice; whether the driver pod is deleted is not known";
-        self.how_to_look(SubmitError::new(interrupt.code(), what))
-    }
-
-    fn left_alone(&self, interrupt: Interrupt) -> SubmitError {
-        self.how_to_look(SubmitError::new(interrupt.code(), "interrupted; the driver runs on"))
-    }
-
     fn maybe_launched(&self, interrupt: Interrupt) -> SubmitError {
-        self.how_to_look(SubmitError::new(interrupt.code(), "interrupted twice; whether the driver runs is not known"))
-    }
-
-    fn how_to_look(&self, error: SubmitError) -> SubmitError {
-        let (namespace, pod) = (self.cluster.namespace(), &self.names.pod);
-        error
-            .hint(format!("follow it: kubectl -n {namespace} logs -f {pod}"))
-            .hint(format!("end it: kubectl -n {namespace} delete pod {pod}"))
+        let what = "interrupted twice; whether the driver runs is not known";
+        how_to_look(SubmitError::new(interrupt.code(), what), &self.application())
     }
 }
 

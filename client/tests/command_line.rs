@@ -33,8 +33,8 @@ fn p03_an_unknown_option_is_64_and_named_in_one_line() {
     let (status, stdout, stderr) = submit(&folder, &["--packges", "x", "a.jar"]);
     assert_eq!((status, stdout.as_str()), (64, ""));
     assert!(stderr.starts_with("airlock: E_USAGE: unknown option \"--packges\""), "{stderr}");
-    let (status, _, stderr) = submit(&folder, &["--kill", "ns:pod", "a.jar"]);
-    assert_eq!((status, stderr.as_str()), (64, "airlock: E_USAGE: --kill comes with a later version\n"));
+    let (status, _, stderr) = submit(&folder, &["--keytab", "k", "a.jar"]);
+    assert_eq!((status, stderr.as_str()), (64, "airlock: E_USAGE: --keytab comes with a later version\n"));
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn ours(folder: &Folder, set: &Set) -> Value {
     let words =
         ["airlock", "submit"].into_iter().map(OsString::from).chain(folder.words(set).into_iter().map(OsString::from));
     let Parsed::Run(cli) = cli::parse(words).unwrap() else { panic!("help") };
-    let Command::Submit(arguments) = cli.command;
+    let Command::Submit(arguments) = cli.command else { panic!("no submission") };
     let conf_dir = set.2.then(|| folder.path().join("conf"));
     let environment = Environment { spark_conf_dir: conf_dir, ..Environment::default() };
     let conf = load_conf(&arguments, &environment, &mut Findings::default());

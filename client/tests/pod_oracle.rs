@@ -316,7 +316,7 @@ fn templates() -> &'static Path {
 /// What we make, in the shape of the oracle's answer, and the question to Spark that the same settings make.
 fn ours(set: &Set) -> (Value, String) {
     let Parsed::Run(cli) = cli::parse(words(set).into_iter().map(OsString::from)).unwrap() else { panic!("help") };
-    let Command::Submit(arguments) = cli.command;
+    let Command::Submit(arguments) = cli.command else { panic!("no submission") };
     let environment = Environment { spark_home: Some(spark_home()), ..Environment::default() };
     let mut findings = Findings::default();
     let conf = load_conf(&arguments, &environment, &mut findings);

@@ -141,6 +141,8 @@ error_codes! {
 
     /// The API server refused for lack of rights.
     Rights = "E_RIGHTS", 77;
+    /// A pod that is not a Spark driver's, which commands for drivers leave alone.
+    NotADriver = "E_NOT_A_DRIVER", 77;
     /// Pod Security refused the pod.
     PodSecurity = "E_POD_SECURITY", 77;
     /// An admission policy or webhook refused the object.

@@ -7,8 +7,9 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
+use crate::driver::driver_container::driver_container;
 use crate::driver::pod_state::state_name;
-use crate::objects::driver_pod::{APP_LABEL, DRIVER_CONTAINER};
+use crate::objects::driver_pod::APP_LABEL;
 
 /// The application, as lines name it.
 #[derive(Clone, Debug)]
@@ -61,11 +62,22 @@ pub fn phase(pod: &Pod) -> &str {
 /// The pod as a block of lines, for whenever it has changed.
 #[must_use]
 pub fn state_changed(pod: &Pod) -> String {
+    format!("State changed, new state:{}", block(pod))
+}
+
+/// The pod as a block of lines, for whoever asked for it.
+#[must_use]
+pub fn status_asked_for(pod: &Pod) -> String {
+    format!("Application status (driver): {}", block(pod))
+}
+
+/// What is known of the pod, each on a line of its own.
+fn block(pod: &Pod) -> String {
     let spec = pod.spec.as_ref();
     let volumes = spec.and_then(|spec| spec.volumes.as_ref());
     let volumes: Vec<_> = volumes.into_iter().flatten().map(|volume| volume.name.as_str()).collect();
     let status = pod.status.as_ref();
-    let mut text = "State changed, new state:".to_owned();
+    let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         let _ = write!(text, "\n\t {name}: {value}");
     };
@@ -100,7 +112,8 @@ pub fn final_statuses(pod: &Pod) -> String {
 /// The driver's container last: parsers keep the last exit code that they find.
 fn containers(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
     let all = || pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
-    let is_driver = |container: &&ContainerStatus| container.name == DRIVER_CONTAINER;
+    let driver = driver_container(pod);
+    let is_driver = move |container: &&ContainerStatus| container.name == driver;
     all().filter(move |container| !is_driver(container)).chain(all().filter(is_driver))
 }
 

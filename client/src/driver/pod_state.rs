@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, Conta
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use shared::error_code::ErrorCode;
 
+use crate::driver::driver_container::driver_container;
 use crate::driver::init_containers;
-use crate::objects::driver_pod::DRIVER_CONTAINER;
 
 /// What is waited for until the driver server is up. Each has its own limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,8 @@ pub fn pod_state(pod: &Pod, events: &[Event]) -> PodState {
 #[must_use]
 pub fn driver_status(pod: &Pod) -> Option<&ContainerStatus> {
     let statuses = pod.status.as_ref()?.container_statuses.as_ref()?;
-    statuses.iter().find(|status| status.name == DRIVER_CONTAINER)
+    let driver = driver_container(pod);
+    statuses.iter().find(|status| status.name == driver)
 }
 
 fn ended_or_evicted(pod: &Pod, terminated: &ContainerStateTerminated) -> PodState {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::driver::init_containers::injection_failed;
+use crate::objects::driver_pod::DRIVER_CONTAINER;
 use serde_json::{Value, json};
 
 #[expect(clippy::needless_pass_by_value, reason = "the tables read better")]

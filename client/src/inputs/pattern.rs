@@ -31,6 +31,13 @@ fn innermost_braces(text: &str) -> Option<(usize, usize)> {
     None
 }
 
+/// Whether a name without `/` fits `pattern`, braces included.
+#[must_use]
+pub fn fits_name(pattern: &str, name: &str) -> bool {
+    let letters = |text: &str| text.chars().collect::<Vec<_>>();
+    expand_braces(pattern).iter().any(|pattern| fits(&letters(pattern), &letters(name)))
+}
+
 /// The paths that `pattern`, without braces, matches; sorted.
 pub fn matches(pattern: &str) -> io::Result<Vec<PathBuf>> {
     let root = if pattern.starts_with('/') { PathBuf::from("/") } else { PathBuf::new() };

@@ -1,14 +1,20 @@
 //! The command line, as declarations only: what may be written, not what it means. `resolve` makes settings of it, and no
 //! other file knows clap. Words before the main resource are ours, everything from it on is the application's (P03).
 
+mod drivers;
 mod submit;
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 use shared::error_code::ErrorCode;
 
 use crate::error::SubmitError;
+pub use drivers::{
+    AttachArguments, ClusterArguments, DriverCommand, KillArguments, ListArguments, ListFormat, LogsArguments,
+    StatusArguments,
+};
 pub use submit::{DryRun, SubmitArguments};
 
 /// submit spark applications to kubernetes, local files and all
@@ -22,9 +28,13 @@ pub struct Cli {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "a process has one of it")]
 pub enum Command {
     /// start an application; its local files go straight into the driver pod
     Submit(SubmitArguments),
+    /// Something for drivers that exist.
+    #[command(flatten)]
+    Driver(DriverCommand),
 }
 
 /// What the command line asks for.
@@ -39,13 +49,8 @@ pub enum Parsed {
 const LATER: &str = "comes with a later version";
 
 /// Options of spark-submit that this version does not take, and why.
-const REFUSED: &[(&str, &str)] = &[
-    ("--principal", LATER),
-    ("--keytab", LATER),
-    ("--kill", LATER),
-    ("--status", LATER),
-    ("--remote", "is for spark connect clients, not for a submission"),
-];
+const REFUSED: &[(&str, &str)] =
+    &[("--principal", LATER), ("--keytab", LATER), ("--remote", "is for spark connect clients, not for a submission")];
 
 /// Reads the words of the command line, the program's name first.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, SubmitError> {
@@ -53,12 +58,12 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Submit
     match Cli::try_parse_from(&words) {
         Ok(cli) => check_options(note_repeated(cli, &words)).map(|cli| Parsed::Run(Box::new(cli))),
         Err(error) if !error.use_stderr() => Ok(Parsed::Show(error.to_string())),
-        Err(error) => Err(usage_error(&error)),
+        Err(error) => Err(usage_error(&error, words.get(1))),
     }
 }
 
 fn note_repeated(mut cli: Cli, words: &[OsString]) -> Cli {
-    let Command::Submit(submit) = &mut cli.command;
+    let Command::Submit(submit) = &mut cli.command else { return cli };
     let options = &words[..words.len().saturating_sub(submit.application.len())];
     let is = |word: &&OsString, flag: &str| {
         word.to_str().is_some_and(|word| word.split('=').next().is_some_and(|name| name == flag))
@@ -71,11 +76,11 @@ fn note_repeated(mut cli: Cli, words: &[OsString]) -> Cli {
 
 /// The first word that clap knows no option for becomes the resource: an option that nobody knows must not (P03).
 fn check_options(cli: Cli) -> Result<Cli, SubmitError> {
-    let Command::Submit(submit) = &cli.command;
+    let Command::Submit(submit) = &cli.command else { return Ok(cli) };
     let first = submit.application.first().map(|word| word.to_string_lossy().into_owned());
     match first {
         Some(word) if word.starts_with('-') => Err(unknown_option(&word)),
-        _ => Ok(cli),
+        _ => Ok(submit.driver_command()?.map_or(cli, |command| Cli { command: Command::Driver(command) })),
     }
 }
 
@@ -88,23 +93,29 @@ fn unknown_option(word: &str) -> SubmitError {
     }
 }
 
-/// clap's own message in our form: its first line, and its tips as hints.
-fn usage_error(error: &clap::Error) -> SubmitError {
+/// clap's own message in our form: its first line, and its tips as hints. `command` is the first word given.
+fn usage_error(error: &clap::Error, command: Option<&OsString>) -> SubmitError {
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("the command line cannot be read").trim_start_matches("error: ");
     let what = match error.kind() {
-        clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "nothing to submit was named",
-        _ => lines.next().unwrap_or("the command line cannot be read"),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if command.is_none() => "no command was named".to_owned(),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "nothing to submit was named".to_owned(),
+        ErrorKind::MissingRequiredArgument => format!("{first} {}", lines.next().unwrap_or_default()),
+        _ => first.to_owned(),
     };
-    let failure = SubmitError::new(ErrorCode::Usage, what.trim_start_matches("error: "));
     let tips = lines.filter_map(|line| line.strip_prefix("tip: "));
-    tips.fold(failure, SubmitError::hint).hint("airlock submit --help lists the options")
+    let failure = tips.fold(SubmitError::new(ErrorCode::Usage, what), SubmitError::hint);
+    let known = |word: &&OsString| Cli::command().find_subcommand(word).is_some();
+    match command.filter(known) {
+        Some(command) => failure.hint(format!("airlock {} --help lists the options", command.display())),
+        None => failure.hint("airlock --help lists the commands"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
     use proptest::prelude::*;
 
     fn try_submit(words: &[&str]) -> Result<SubmitArguments, SubmitError> {
@@ -112,6 +123,7 @@ mod tests {
         match parse(words)? {
             Parsed::Run(cli) => match cli.command {
                 Command::Submit(arguments) => Ok(arguments),
+                Command::Driver(command) => panic!("no submission: {command:?}"),
             },
             Parsed::Show(text) => panic!("help instead of a submission: {text}"),
         }

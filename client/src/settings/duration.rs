@@ -28,6 +28,11 @@ pub fn parse(text: &str, unit: Unit) -> Result<Duration, DurationError> {
     parse_with(text, default).filter(|time| !time.is_zero()).ok_or(DurationError { unit: default })
 }
 
+/// The same, and zero: for a time that the cluster waits, not we.
+pub fn parse_or_zero(text: &str, unit: Unit) -> Result<Duration, DurationError> {
+    if text.trim() == "0" { Ok(Duration::ZERO) } else { parse(text, unit) }
+}
+
 fn parse_with(text: &str, default: &str) -> Option<Duration> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

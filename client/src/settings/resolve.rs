@@ -3,13 +3,14 @@
 
 mod application;
 mod cluster;
+mod control;
 mod driver;
 mod injection;
 mod values;
 mod volumes;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use shared::error_code::ErrorCode;
 use shared::manifest::MemberKind;
@@ -22,6 +23,7 @@ use crate::settings::setting_keys::{self, KUBERNETES_PREFIX, OWN_PREFIX, Treatme
 use crate::settings::spark_conf::{ConfValue, Origin, SparkConf};
 use crate::settings::spark_version::SparkVersion;
 use crate::settings::{InputReference, Settings};
+pub use control::{ControlSettings, control};
 use values::Reader;
 
 /// What is read of the environment.
@@ -48,20 +50,46 @@ impl Environment {
     }
 }
 
-/// Every layer of properties, the strongest last.
+/// Where a command has its properties from.
+pub struct ConfSources<'a> {
+    /// `--conf`.
+    pub conf: &'a [String],
+    /// `--properties-file`.
+    pub properties_file: Option<&'a Path>,
+    /// `--extra-properties-file`: above the properties file.
+    pub extra_properties_files: &'a [PathBuf],
+    /// `--load-spark-defaults`.
+    pub load_spark_defaults: bool,
+    /// Flags that stand for a property: flag, key, value.
+    pub flags: Vec<(&'static str, &'static str, &'a str)>,
+}
+
+/// Every layer of a submission's properties, the strongest last.
 pub fn load_conf(arguments: &SubmitArguments, environment: &Environment, findings: &mut Findings) -> SparkConf {
+    let sources = ConfSources {
+        conf: &arguments.conf,
+        properties_file: arguments.properties_file.as_deref(),
+        extra_properties_files: &arguments.extra_properties_file,
+        load_spark_defaults: arguments.load_spark_defaults,
+        flags: arguments.properties(),
+    };
+    load_layers(&sources, environment, findings)
+}
+
+/// Every layer of properties, the strongest last.
+pub fn load_layers(sources: &ConfSources<'_>, environment: &Environment, findings: &mut Findings) -> SparkConf {
     let mut conf = SparkConf::default();
     let defaults = environment.conf_dir().map(|directory| directory.join("spark-defaults.conf"));
-    let use_defaults = arguments.properties_file.is_none() || arguments.load_spark_defaults;
+    let use_defaults = sources.properties_file.is_none() || sources.load_spark_defaults;
     // Without the file there are no defaults; only a file that was asked for must exist.
     if let Some(path) = defaults.filter(|path| use_defaults && path.exists()) {
         conf.add_file(&path, findings);
     }
-    for path in arguments.properties_file.iter().chain(&arguments.extra_properties_file) {
+    for path in sources.properties_file.into_iter().chain(sources.extra_properties_files.iter().map(PathBuf::as_path)) {
         conf.add_file(path, findings);
     }
-    conf.add_conf(&arguments.conf, findings);
-    for (flag, key, value) in arguments.properties() {
+    conf.add_conf(sources.conf, findings);
+    for &(flag, key, value) in &sources.flags {
         conf.add_flag(flag, key, value);
     }
     conf
@@ -115,7 +143,7 @@ fn check_key(key: &str, value: &ConfValue, findings: &mut Findings) {
     match setting_keys::treatment(key) {
         Treatment::Refused => findings.problem(refused(key, value, meaning)),
         Treatment::Only(only) if value.text != only => findings.problem(not_only(key, value, only, meaning)),
-        Treatment::PassedOn if key.starts_with(OWN_PREFIX) => findings.problem(unknown_own_key(key, value)),
+        Treatment::PassedOn if key.starts_with(OWN_PREFIX) => check_own_key(key, value, findings),
         Treatment::PassedOn if line.is_none() && key.starts_with(KUBERNETES_PREFIX) => {
             let near = setting_keys::nearest(key).map(|near| format!("; did you mean {near}?"));
             let near = near.unwrap_or_default();
@@ -126,6 +154,13 @@ fn check_key(key: &str, value: &ConfValue, findings: &mut Findings) {
         }
         Treatment::Ignored => findings.warn(format!("{key} ({}) is {meaning}", value.origin)),
         _ => {}
+    }
+}
+
+/// Refuses a key of ours that does not exist.
+fn check_own_key(key: &str, value: &ConfValue, findings: &mut Findings) {
+    if key.starts_with(OWN_PREFIX) && setting_keys::treatment(key) == Treatment::PassedOn {
+        findings.problem(unknown_own_key(key, value));
     }
 }
 

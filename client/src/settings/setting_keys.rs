@@ -205,7 +205,7 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     // What happens after the launch.
     key("spark.kubernetes.submission.waitAppCompletion", Read, "true", "true or false", "wait for the end, and exit as the driver does", "2.3.0"),
     key("spark.kubernetes.report.interval", ReadHereOnly, "1s", "time, s", "between two status lines", "2.3.0"),
-    key("spark.kubernetes.appKillPodDeletionGracePeriod", Ignored, "", "", "of --kill, which comes with a later version", "3.0.0"),
+    key("spark.kubernetes.appKillPodDeletionGracePeriod", ReadHereOnly, "", "time, s", "for a driver that is killed, to end; the pod's own time when absent", "3.0.0"),
     key("spark.airlock.followLogs", ReadHereOnly, "false", "true or false", "the driver's log on stdout", "0.1.0"),
     key("spark.airlock.sparkVersion", ReadHereOnly, "", "version", "Spark in the image, 3.5 or newer, whose driver pods are made; that of $SPARK_HOME, else 4.3.0", "0.1.0"),
     key("spark.airlock.exitStatus", ReadHereOnly, "driver", "driver or upstream", "status after waiting: the driver's own, or 0 even if it failed, as spark-submit", "0.1.0"),

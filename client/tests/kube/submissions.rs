@@ -367,7 +367,7 @@ async fn x03_an_interrupt_after_the_launch_leaves_the_driver_alone() {
     let problems = outcome.unwrap_err();
     assert_eq!(problems.code().exit_status(), 143);
     assert!(problems.render("airlock").contains("the driver runs on"));
-    assert!(problems.render("airlock").contains("kubectl -n spark logs -f"));
+    assert!(problems.render("airlock").contains("airlock attach spark:"));
     case.assert_launched();
 }
 

@@ -9,7 +9,7 @@ use client::driver::follow::follow;
 use client::driver::phase_lines::Application;
 use client::driver::pod_state::Ended;
 use client::error::SubmitError;
-use client::objects::driver_pod::driver_pod;
+use client::objects::driver_pod::{DRIVER_CONTAINER, driver_pod};
 use client::progress::Progress;
 use client::settings::{Deadlines, FollowSettings};
 use kube::ResourceExt;
@@ -283,7 +283,7 @@ async fn x04_every_line_of_the_log_comes_once_however_often_the_stream_ends() {
     watched.server.log((0..600).map(line).collect());
     watched.server.script(Rule::new("log", "pods", 4, Fault::Reset));
     let mut shown = Vec::new();
-    let mut log = DriverLog::new(&watched.cluster, &watched.driver.name, &mut shown);
+    let mut log = DriverLog::new(&watched.cluster, &watched.driver.name, DRIVER_CONTAINER, &mut shown);
     let _ = tokio::time::timeout(Duration::from_secs(2), log.follow()).await;
     log.finish().await;
     let lines: Vec<_> = std::str::from_utf8(&shown).unwrap().lines().map(str::to_owned).collect();

@@ -1,9 +1,14 @@
-//! The flags of `airlock submit`, as written; those of spark-submit, hidden ones included.
+//! The flags of `airlock submit`, as written; those of spark-submit, hidden ones included. With `--kill` or `--status` it is
+//! another command: see `drivers`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use shared::error_code::ErrorCode;
+
+use super::drivers::{ClusterArguments, DriverCommand, KillArguments, StatusArguments};
+use crate::error::SubmitError;
 
 /// How far a submission is only tried, in kubectl's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -17,6 +22,7 @@ pub enum DryRun {
 const INPUTS: &str = "application";
 const CLUSTER: &str = "cluster";
 const RESOURCES: &str = "resources";
+const DRIVERS: &str = "drivers that exist";
 
 /// `airlock submit`, as written.
 #[derive(Clone, Debug, Default, Args)]
@@ -106,6 +112,13 @@ pub struct SubmitArguments {
     /// spark's own: properties above those of --properties-file
     #[arg(long, value_name = "FILE", allow_hyphen_values = true, hide = true)]
     pub extra_properties_file: Vec<PathBuf>,
+    /// end a driver instead: NAMESPACE:POD, * at the end for several; as airlock kill
+    #[arg(long, value_name = "ID", conflicts_with = "status", help_heading = DRIVERS)]
+    pub kill: Option<String>,
+    /// show a driver instead: NAMESPACE:POD, * at the end for several; as airlock status
+    #[arg(long, value_name = "ID", help_heading = DRIVERS)]
+    pub status: Option<String>,
+
     /// has no effect on kubernetes
     #[arg(long, value_name = "N", allow_hyphen_values = true, hide = true)]
     pub total_executor_cores: Option<String>,
@@ -149,6 +162,36 @@ impl SubmitArguments {
             ("--driver-class-path", "spark.driver.extraClassPath", &self.driver_class_path),
         ];
         flags.into_iter().filter_map(|(flag, key, value)| Some((flag, key, value.as_deref()?))).collect()
+    }
+
+    /// What `--kill` or `--status` ask for. The other flags are upstream's for a submission and mean nothing then.
+    pub fn driver_command(&self) -> Result<Option<DriverCommand>, SubmitError> {
+        let names = |id: &String| vec![id.clone()];
+        let command = match (&self.kill, &self.status) {
+            (Some(id), _) => {
+                DriverCommand::Kill(KillArguments { cluster: self.cluster(), names: names(id), as_submit: true })
+            }
+            (_, Some(id)) => {
+                DriverCommand::Status(StatusArguments { cluster: self.cluster(), names: names(id), as_submit: true })
+            }
+            _ => return Ok(None),
+        };
+        let Some(word) = self.application.first() else { return Ok(Some(command)) };
+        let what = format!("--kill and --status submit nothing, so {:?} has no meaning", word.to_string_lossy());
+        Err(SubmitError::new(ErrorCode::Usage, what)
+            .hint("for several drivers: airlock kill NAME…, airlock status NAME…"))
+    }
+
+    fn cluster(&self) -> ClusterArguments {
+        ClusterArguments {
+            master: self.master.clone(),
+            namespace: None,
+            context: None,
+            conf: self.conf.clone(),
+            properties_file: self.properties_file.clone(),
+            load_spark_defaults: self.load_spark_defaults,
+            verbose: self.verbose,
+        }
     }
 
     /// The flags given that spark-submit takes and that mean nothing on Kubernetes.

@@ -18,6 +18,11 @@ use crate::settings::{
 
 pub(super) fn access(reader: &mut Reader<'_>) -> AccessSettings {
     deploy_mode(reader);
+    way_in(reader)
+}
+
+/// The same for whatever is no submission.
+pub(super) fn way_in(reader: &mut Reader<'_>) -> AccessSettings {
     let master = reader.text("spark.master").and_then(|text| reader.findings.keep(master::parse(text)));
     AccessSettings {
         master,

@@ -18,6 +18,7 @@ fn arguments(words: &[&str]) -> SubmitArguments {
     match crate::settings::cli::parse(words).unwrap() {
         Parsed::Run(cli) => match cli.command {
             Command::Submit(arguments) => arguments,
+            Command::Driver(command) => panic!("{command:?}"),
         },
         Parsed::Show(text) => panic!("{text}"),
     }
@@ -84,6 +85,7 @@ fn every_key_that_is_read_stands_in_the_table() {
     let sources = [
         include_str!("application.rs"),
         include_str!("cluster.rs"),
+        include_str!("control.rs"),
         include_str!("driver.rs"),
         include_str!("volumes.rs"),
         include_str!("../resolve.rs"),
