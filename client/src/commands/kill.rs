@@ -1,6 +1,7 @@
 //! `airlock kill` and `submit --kill`: driver pods are deleted, each under the uid it was found with. Whatever was not
 //! ended is named, and then the status is not 0 (X05).
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use futures::{StreamExt, stream};
@@ -31,20 +32,20 @@ pub async fn kill(
     progress: &Progress,
 ) -> Result<(), Problems> {
     let grace = grace.map(|grace| u32::try_from(grace.as_secs()).unwrap_or(u32::MAX));
-    let mut problems = Vec::new();
+    let (mut problems, mut targets, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     for name in names {
         match find(cluster, name).await {
-            Ok(found) => problems.extend(kill_found(&found, grace, progress).await),
+            Ok(found) => targets.push(found),
             Err(error) => problems.push(error),
         }
     }
+    let pods = targets.iter().flat_map(|Found { cluster, pods }| pods.iter().map(move |pod| (cluster, pod)));
+    // Two names may mean one pod, which is ended once.
+    let pods: Vec<_> = pods.filter(|(_, pod)| seen.insert(pod.uid())).collect();
+    let kills = stream::iter(pods).map(|(cluster, pod)| kill_one(cluster, pod, grace, progress));
+    let failures: Vec<_> = kills.buffered(AT_ONCE).filter_map(async |outcome| outcome.err()).collect().await;
+    problems.extend(failures);
     Problems::check(problems)
-}
-
-/// Ends all of `found`; the failures.
-async fn kill_found(Found { cluster, pods }: &Found, grace: Option<u32>, progress: &Progress) -> Vec<SubmitError> {
-    let kills = stream::iter(pods).map(|pod| kill_one(cluster, pod, grace, progress));
-    kills.buffered(AT_ONCE).filter_map(async |outcome| outcome.err()).collect().await
 }
 
 async fn kill_one(cluster: &Cluster, pod: &Pod, grace: Option<u32>, progress: &Progress) -> Result<(), SubmitError> {

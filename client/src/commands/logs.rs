@@ -15,6 +15,7 @@ use crate::driver::driver_container::driver_container;
 use crate::driver::driver_log::{DriverLog, HalfLine};
 use crate::driver::driver_watch::DriverPod;
 use crate::driver::follow::follow;
+use crate::driver::phase_lines;
 use crate::driver::pod_state::driver_status;
 use crate::error::SubmitError;
 use crate::progress::Progress;
@@ -35,7 +36,7 @@ pub async fn logs(
     match (has_begun(&pod), to_the_end) {
         (true, true) => log.show(HalfLine::Later, limit).await?,
         (true, false) => return log.show(HalfLine::Last, limit).await,
-        (false, false) => return Err(not_begun(&cluster, &name)),
+        (false, false) => return Err(not_begun(&cluster, &pod)),
         (false, true) => {}
     }
     tokio::select! {
@@ -53,11 +54,13 @@ fn has_begun(pod: &Pod) -> bool {
     state.is_some_and(|state| state.running.is_some() || state.terminated.is_some())
 }
 
-fn not_begun(cluster: &Cluster, name: &str) -> SubmitError {
-    let (what, namespace) = (cluster.what::<Pod>(name), cluster.namespace());
-    SubmitError::new(ErrorCode::NotFound, format!("{what} has no log yet: its container has not begun"))
-        .hint(format!("wait for it: airlock logs --follow {namespace}:{name}"))
-        .hint(format!("see what it waits for: airlock status {namespace}:{name}"))
+fn not_begun(cluster: &Cluster, pod: &Pod) -> SubmitError {
+    let (name, namespace) = (pod.name_any(), cluster.namespace());
+    let is_over = matches!(phase_lines::phase(pod), "Failed" | "Succeeded");
+    let why = if is_over { "no log: its container never began" } else { "no log yet: its container has not begun" };
+    let error = SubmitError::new(ErrorCode::NotFound, format!("{} has {why}", cluster.what::<Pod>(&name)))
+        .hint(format!("see why: airlock status {namespace}:{name}"));
+    if is_over { error } else { error.hint(format!("wait for it: airlock logs --follow {namespace}:{name}")) }
 }
 
 /// Waits for the end of the driver, quietly.

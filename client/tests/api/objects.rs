@@ -37,13 +37,15 @@ impl Objects {
         self.all.get(&key).cloned().ok_or_else(|| status((404, "NotFound", &missing)))
     }
 
-    pub(crate) fn list(&self, resource: &str, labels: &str) -> Value {
+    pub(crate) fn list(&self, resource: &str, namespace: &str, labels: &str) -> Value {
         let wanted: Vec<_> = labels.split(',').filter_map(|pair| pair.split_once('=')).collect();
+        let here = |object: &Value| namespace.is_empty() || object["metadata"]["namespace"] == *namespace;
         let items: Vec<_> = self
             .all
             .iter()
             .filter(|((kind, _), _)| kind == resource)
             .map(|(_, object)| object.clone())
+            .filter(here)
             .filter(|object| wanted.iter().all(|(key, value)| object["metadata"]["labels"][key] == *value))
             .collect();
         json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": self.version.to_string()}, "items": items})

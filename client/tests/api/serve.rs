@@ -31,6 +31,8 @@ pub(crate) type Answer = UnsyncBoxBody<Bytes, io::Error>;
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) verb: &'static str,
+    /// Empty for all namespaces.
+    pub(crate) namespace: String,
     pub(crate) resource: String,
     pub(crate) name: String,
     pub(crate) dry_run: bool,
@@ -263,7 +265,7 @@ fn carry_out(shared: &Shared, call: &Call, query: &HashMap<String, String>) -> R
             "apiVersion": "authentication.k8s.io/v1", "status": {"userInfo": {"username": "ann"}}})),
         ("list", "nodes") => Ok(json!({"kind": "NodeList", "metadata": {}, "items": inner.nodes})),
         ("list", "events") => Ok(json!({"kind": "EventList", "metadata": {}, "items": inner.events})),
-        ("list", resource) => Ok(inner.objects.list(resource, labels)),
+        ("list", resource) => Ok(inner.objects.list(resource, &call.namespace, labels)),
         ("create", resource) => inner.objects.create(resource, call.body.clone(), call.dry_run),
         ("get", resource) => inner.objects.get(resource, &call.name),
         ("patch", resource) => inner.objects.patch(resource, &call.name, &call.body),
@@ -296,9 +298,10 @@ fn rules(inner: &Inner) -> Value {
 
 fn read_call(method: &str, path: &str, query: &HashMap<String, String>, body: &[u8]) -> Call {
     let parts: Vec<_> = path.trim_start_matches('/').split('/').collect();
-    let rest = match parts.as_slice() {
-        ["api", "v1", "namespaces", _, rest @ ..] | ["api", "v1", rest @ ..] | ["apis", _, _, rest @ ..] => rest,
-        _ => &[],
+    let (namespace, rest) = match parts.as_slice() {
+        ["api", "v1", "namespaces", namespace, rest @ ..] => (*namespace, rest),
+        ["api", "v1", rest @ ..] | ["apis", _, _, rest @ ..] => ("", rest),
+        _ => ("", &[][..]),
     };
     let resource = (*rest.first().unwrap_or(&"")).to_owned();
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
@@ -314,7 +317,8 @@ fn read_call(method: &str, path: &str, query: &HashMap<String, String>, body: &[
         _ => "delete",
     };
     let name = named.or(field).or_else(|| body["metadata"]["name"].as_str().map(str::to_owned)).unwrap_or_default();
-    Call { verb, resource, name, dry_run: query.contains_key("dryRun"), body }
+    let namespace = namespace.to_owned();
+    Call { verb, namespace, resource, name, dry_run: query.contains_key("dryRun"), body }
 }
 
 fn query(text: &str) -> HashMap<String, String> {

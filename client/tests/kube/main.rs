@@ -5,6 +5,7 @@
 #[path = "../api/mod.rs"]
 mod api;
 mod calls;
+mod commands;
 mod pods;
 mod submissions;
 #[path = "../../src/test_settings.rs"]

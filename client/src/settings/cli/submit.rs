@@ -179,7 +179,7 @@ impl SubmitArguments {
         let Some(word) = self.application.first() else { return Ok(Some(command)) };
         let what = format!("--kill and --status submit nothing, so {:?} has no meaning", word.to_string_lossy());
         Err(SubmitError::new(ErrorCode::Usage, what)
-            .hint("for several drivers: airlock kill NAME…, airlock status NAME…"))
+            .hint("for several drivers: airlock kill NAME..., airlock status NAME..."))
     }
 
     fn cluster(&self) -> ClusterArguments {
