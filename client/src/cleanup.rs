@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Pod, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret, Service};
 use kube::ResourceExt;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -29,6 +29,12 @@ pub enum Kind {
     Pod,
     /// The Secret with its key.
     Secret,
+    /// A Secret that the driver mounts.
+    DriverSecret,
+    /// A `ConfigMap` that it mounts.
+    ConfigMap,
+    /// A claim that it mounts.
+    Claim,
     /// The headless Service.
     HeadlessService,
 }
@@ -85,36 +91,44 @@ impl<'a> Created<'a> {
         let made = self.cluster.create(object).await?;
         let uid = made.uid();
         self.with(|entries| {
-            entries.iter_mut().filter(|entry| entry.kind == kind).for_each(|it| it.uid.clone_from(&uid));
+            let made = entries.iter_mut().filter(|entry| entry.kind == kind && entry.name == name);
+            made.for_each(|entry| entry.uid.clone_from(&uid));
         });
         Ok(made)
     }
 
-    /// Removes one kind of object, confirmed, within `limit`.
-    pub async fn remove(&self, kind: Kind, limit: Duration) -> Result<(), Leftover> {
-        let Some(entry) = self.with(|entries| entries.iter().find(|entry| entry.kind == kind).cloned()) else {
-            return Ok(());
-        };
-        let removed = match kind {
-            Kind::Door | Kind::HeadlessService => Box::pin(self.remove_object::<Service>(&entry, limit)).await,
-            Kind::Pod => Box::pin(self.remove_object::<Pod>(&entry, limit)).await,
-            Kind::Secret => Box::pin(self.remove_object::<Secret>(&entry, limit)).await,
-        };
-        if removed.is_ok() {
-            self.with(|entries| entries.retain(|entry| entry.kind != kind));
-            if kind == Kind::Door {
-                self.say_closed();
-            }
-        }
-        removed.map_err(|why| Leftover { what: self.describe(&entry), why })
+    /// Removes every object of one kind, confirmed, within `limit`, and says what is left.
+    pub async fn remove(&self, kind: Kind, limit: Duration) -> Vec<Leftover> {
+        let entries = self.with(|entries| entries.iter().filter(|it| it.kind == kind).cloned().collect::<Vec<_>>());
+        self.remove_entries(entries, limit).await
     }
 
     /// Removes everything within `limit` and says what is left. All at once: an object that is slow to go holds up no
     /// other.
     pub async fn remove_all(&self, limit: Duration) -> Vec<Leftover> {
-        let kinds = [Kind::Door, Kind::Pod, Kind::Secret, Kind::HeadlessService];
-        let removed = futures::future::join_all(kinds.map(|kind| self.remove(kind, limit))).await;
+        let entries = self.with(|entries| entries.clone());
+        self.remove_entries(entries, limit).await
+    }
+
+    async fn remove_entries(&self, entries: Vec<Entry>, limit: Duration) -> Vec<Leftover> {
+        let removed = futures::future::join_all(entries.iter().map(|entry| self.remove_entry(entry, limit))).await;
         removed.into_iter().filter_map(Result::err).collect()
+    }
+
+    async fn remove_entry(&self, entry: &Entry, limit: Duration) -> Result<(), Leftover> {
+        let removed = match entry.kind {
+            Kind::Door | Kind::HeadlessService => Box::pin(self.remove_object::<Service>(entry, limit)).await,
+            Kind::Pod => Box::pin(self.remove_object::<Pod>(entry, limit)).await,
+            Kind::Secret | Kind::DriverSecret => Box::pin(self.remove_object::<Secret>(entry, limit)).await,
+            Kind::ConfigMap => Box::pin(self.remove_object::<ConfigMap>(entry, limit)).await,
+            Kind::Claim => Box::pin(self.remove_object::<PersistentVolumeClaim>(entry, limit)).await,
+        };
+        removed.map_err(|why| Leftover { what: self.describe(entry), why })?;
+        self.with(|entries| entries.retain(|other| (other.kind, &other.name) != (entry.kind, &entry.name)));
+        if entry.kind == Kind::Door {
+            self.say_closed();
+        }
+        Ok(())
     }
 
     /// What may still be there, by name.
@@ -177,7 +191,9 @@ impl<'a> Created<'a> {
         match entry.kind {
             Kind::Door | Kind::HeadlessService => self.cluster.what::<Service>(&entry.name),
             Kind::Pod => self.cluster.what::<Pod>(&entry.name),
-            Kind::Secret => self.cluster.what::<Secret>(&entry.name),
+            Kind::Secret | Kind::DriverSecret => self.cluster.what::<Secret>(&entry.name),
+            Kind::ConfigMap => self.cluster.what::<ConfigMap>(&entry.name),
+            Kind::Claim => self.cluster.what::<PersistentVolumeClaim>(&entry.name),
         }
     }
 

@@ -10,11 +10,13 @@ use shared::driver_contract::{CONF, PROPERTIES_FILE, bundle_path};
 use shared::manifest::{Launch, Manifest};
 
 use crate::error::SubmitError;
+use crate::mounted::Mounted;
 use crate::objects::driver_objects::{ServerCertificates, door_service, headless_service, tls_secret};
 use crate::objects::driver_pod::{PodContext, driver_pod};
-use crate::settings::Settings;
+use crate::objects::network_policy::network_policy;
 use crate::settings::names::SubmissionNames;
 use crate::settings::redaction::shown;
+use crate::settings::{NetworkPolicyChoice, Settings};
 
 /// The submission as text: YAML documents in the order in which they would be created, then the rest as comments.
 pub fn describe(
@@ -31,8 +33,15 @@ pub fn describe(
         "made for each submission; its contents are never shown",
         &tls_secret(names, context, &certificates),
     )?;
+    let mounted = Mounted::of(settings, names, context);
+    for object in mounted.shown()? {
+        document(&mut text, "what the driver mounts; secrets are never shown", &object)?;
+    }
     document(&mut text, "the driver", &without_secrets(driver_pod(settings, names, context)))?;
     document(&mut text, "its name", &headless_service(settings, names, context, None))?;
+    if settings.network_policy != NetworkPolicyChoice::Never {
+        document(&mut text, "executors are reached by their application only", &network_policy(names, context, None))?;
+    }
     document(&mut text, "the door: only while the bundle is sent", &door_service(settings, names, context, None))?;
     bundle(&mut text, manifest);
     launch(&mut text, &settings.driver.entry_point, manifest.launch());

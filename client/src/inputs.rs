@@ -1,6 +1,7 @@
 //! Step 2, inspect: opens every local input, expands patterns, and gives everything its name in the driver. All bad inputs
 //! are reported together, before anything is created. Content is not read: each file is read once, while it is sent.
 
+pub mod driver_files;
 pub mod inspected_input;
 
 pub mod main_class;

@@ -11,6 +11,7 @@ use shared::manifest::{Launch, MemberKind};
 
 use crate::inputs::reference::NO_RESOURCE;
 use crate::inputs::{Inputs, Placed, PlacedInput, spark_uri};
+use crate::objects::mounted_objects::object_name;
 use crate::settings::names::{ObjectName, SubmissionNames};
 use crate::settings::setting_keys;
 use crate::settings::{Application, DriverPorts, Language, Settings};
@@ -36,6 +37,7 @@ pub fn launch(
     network(&mut properties, names, namespace, settings.driver.ports);
     executors(&mut properties, settings, names);
     packages(&mut properties);
+    mounted(&mut properties, settings, names);
     input_lists(&mut properties, inputs);
     Launch {
         main_class: class(*language, main_class.as_deref()),
@@ -103,6 +105,15 @@ fn executors(properties: &mut BTreeMap<String, String>, settings: &Settings, nam
 fn packages(properties: &mut BTreeMap<String, String>) {
     if properties.contains_key("spark.jars.packages") && !properties.contains_key("spark.jars.ivySettings") {
         properties.entry("spark.jars.ivy".to_owned()).or_insert_with(|| format!("{DIRECTORY}/ivy"));
+    }
+}
+
+/// The objects that executors mount as the driver does.
+fn mounted(properties: &mut BTreeMap<String, String>, settings: &Settings, names: &SubmissionNames) {
+    for files in &settings.driver.files {
+        if let Some(key) = files.name_property {
+            set(properties, key, &object_name(files, names));
+        }
     }
 }
 

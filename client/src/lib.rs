@@ -31,6 +31,7 @@ pub mod error;
 pub mod inputs;
 pub mod interrupt;
 pub mod launch;
+pub mod mounted;
 pub mod multi_call;
 pub mod objects;
 pub mod preflight;

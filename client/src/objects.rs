@@ -7,3 +7,5 @@ pub mod driver_pod;
 pub mod driver_template;
 pub mod driver_tmp;
 pub mod driver_volumes;
+pub mod mounted_objects;
+pub mod network_policy;

@@ -5,15 +5,36 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::authorization::v1::{
     SelfSubjectRulesReview, SelfSubjectRulesReviewSpec, SubjectRulesReviewStatus,
 };
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use shared::error_code::ErrorCode;
 
 use crate::cluster::Cluster;
 use crate::cluster::rights;
 use crate::error::{Problems, SubmitError};
+use crate::mounted::Mounted;
 use crate::objects::driver_objects::{door_service, headless_service};
 use crate::objects::driver_pod::{PodContext, driver_pod};
-use crate::settings::Settings;
+use crate::objects::network_policy::network_policy;
 use crate::settings::names::SubmissionNames;
+use crate::settings::{NetworkPolicyChoice, Settings};
+
+/// What preflight found to be possible.
+pub struct Cleared {
+    /// As the namespace wants it.
+    pub context: PodContext,
+    /// What becomes of the executors' network policy.
+    pub network_policy: PolicyDecision,
+}
+
+/// What becomes of the executors' network policy.
+pub enum PolicyDecision {
+    /// It is made.
+    Make,
+    /// None is wanted.
+    None,
+    /// It cannot be made, and need not be.
+    LeftOut(SubmitError),
+}
 
 /// Asks, and returns `context` as the namespace wants it. `who` is named where the cluster does not say who we are.
 pub async fn preflight(
@@ -22,11 +43,15 @@ pub async fn preflight(
     names: &SubmissionNames,
     context: PodContext,
     who: &str,
-) -> Result<PodContext, Problems> {
+) -> Result<Cleared, Problems> {
+    let mounted = Mounted::of(settings, names, &context);
+    let policy = network_policy(names, &context, None);
     let (service, door) =
         (headless_service(settings, names, &context, None), door_service(settings, names, &context, None));
-    let (rights, pod, service, door) = tokio::join!(
+    let (rights, mounted, policy, pod, service, door) = tokio::join!(
         check_rights(cluster, settings, who),
+        mounted.dry_run(cluster),
+        check_policy(cluster, settings.network_policy, &policy),
         check_pod(cluster, settings, names, context),
         cluster.dry_run(&service),
         cluster.dry_run(&door),
@@ -35,9 +60,30 @@ pub async fn preflight(
         Ok(context) => (Some(context), None),
         Err(error) => (None, Some(error)),
     };
-    let refused: Vec<_> = pod.into_iter().chain(service.err()).chain(door.err()).collect();
+    let (network_policy, policy) = match policy {
+        Ok(decision) => (decision, None),
+        Err(error) => (PolicyDecision::None, Some(error)),
+    };
+    let refused: Vec<_> = mounted.into_iter().chain(pod).chain(service.err()).chain(door.err()).chain(policy).collect();
     Problems::check(one_list(rights.err(), refused))?;
-    context.ok_or_else(|| SubmitError::bug("preflight found nothing and no pod").into())
+    let context = context.ok_or_else(|| SubmitError::bug("preflight found nothing and no pod"))?;
+    Ok(Cleared { context, network_policy })
+}
+
+/// A dry run says it best: it knows rights, admission and whether the cluster has such a thing.
+async fn check_policy(
+    cluster: &Cluster,
+    choice: NetworkPolicyChoice,
+    policy: &NetworkPolicy,
+) -> Result<PolicyDecision, SubmitError> {
+    if choice == NetworkPolicyChoice::Never {
+        return Ok(PolicyDecision::None);
+    }
+    match cluster.dry_run(policy).await {
+        Ok(()) => Ok(PolicyDecision::Make),
+        Err(error) if choice == NetworkPolicyChoice::Auto => Ok(PolicyDecision::LeftOut(error)),
+        Err(error) => Err(error.hint("do without: --conf spark.airlock.networkPolicy=never")),
+    }
 }
 
 /// The rights first; what they explain is not said again by a dry run. A server that cannot be reached at all, or does not

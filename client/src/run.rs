@@ -97,8 +97,8 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<u8, 
     );
     if arguments.dry_run == Some(DryRun::Server) {
         let context = context(&settings, &namespace, &manifest)?;
-        let context = preflight(&cluster, &settings, &names, context, &access.who).await?;
-        return describe(&settings, &names, &context, &manifest);
+        let cleared = preflight(&cluster, &settings, &names, context, &access.who).await?;
+        return describe(&settings, &names, &cleared.context, &manifest);
     }
     let submission = Submission {
         cluster: &cluster,

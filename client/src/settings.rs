@@ -3,6 +3,7 @@
 
 pub mod advice;
 pub mod cli;
+pub mod driver_files;
 pub mod driver_volume;
 pub mod duration;
 pub mod kubernetes_syntax;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use shared::manifest::MemberKind;
 
 use crate::inputs::pod_template::PodTemplate;
+use crate::settings::driver_files::DriverFiles;
 use crate::settings::driver_volume::DriverVolume;
 use crate::settings::memory::Memory;
 use crate::settings::names::ObjectName;
@@ -46,6 +48,8 @@ pub struct Settings {
     pub driver: DriverSettings,
     /// The way from here to the driver server.
     pub door: DoorSettings,
+    /// `spark.airlock.networkPolicy`.
+    pub network_policy: NetworkPolicyChoice,
     /// One limit for each kind of wait.
     pub deadlines: Deadlines,
     /// What happens after the launch.
@@ -164,6 +168,8 @@ pub struct DriverSettings {
     pub template: Option<PodTemplate>,
     /// `spark.kubernetes.driver.volumes.*`.
     pub volumes: Vec<DriverVolume>,
+    /// Credentials, Hadoop's configuration and Kerberos' files, as they are read when the inputs are inspected.
+    pub files: Vec<DriverFiles>,
     /// `spark.kubernetes.driver.secrets.NAME`, as (name, path).
     pub secret_mounts: BTreeMap<String, String>,
     /// `spark.local.dir`: scratch space; empty: one folder with a name of its own.
@@ -220,6 +226,18 @@ pub enum TrafficPolicy {
     Cluster,
     /// Only the pod's own node; the source address is kept.
     Local,
+}
+
+/// Whether executors get upstream's network policy: nobody but pods of the same application may connect to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NetworkPolicyChoice {
+    /// Where the cluster lets the submitter make one; otherwise a warning says that there is none.
+    #[default]
+    Auto,
+    /// Without it nothing is submitted.
+    Always,
+    /// None is made.
+    Never,
 }
 
 /// One limit for each kind of wait: a phase that moves on is not cut by the limit of another.

@@ -23,9 +23,11 @@ use crate::driver::phase_lines::{self, Application};
 use crate::driver::pod_state::Ended;
 use crate::error::{Problems, SubmitError};
 use crate::interrupt::{Interrupt, Interrupts};
+use crate::mounted::Mounted;
 use crate::objects::driver_objects::{door_service, headless_service, owned_by, owner_patch, tls_secret};
 use crate::objects::driver_pod::{DRIVER_CONTAINER, PodContext, driver_pod};
-use crate::preflight::preflight;
+use crate::objects::network_policy::network_policy;
+use crate::preflight::{Cleared, PolicyDecision, preflight};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::settings::names::SubmissionNames;
@@ -123,16 +125,23 @@ impl<T: Transfer> Submission<'_, T> {
         let context = pod_context(settings, cluster.namespace(), self.user, transfer.bundle_bytes())?;
         let (context, ()) =
             tokio::join!(preflight(cluster, settings, names, context, self.who), sweep(cluster, progress));
-        let context = context?;
+        let Cleared { context, network_policy } = context?;
+        self.say_policy(&network_policy);
         let server_name = format!("{}.{}.svc", names.headless_service, cluster.namespace());
         let lifetime = settings.deadlines.lease.min(CERTIFICATE_LIMIT);
         let (certificates, credentials) = transfer.issue(&server_name, lifetime)?;
 
         let secret = created.create(Kind::Secret, &tls_secret(names, &context, &certificates)).await?;
+        let mounted = Mounted::of(settings, names, &context).create(created).await?;
         let pod = created.create(Kind::Pod, &driver_pod(settings, names, &context)).await?;
         let owner = owned_by(&pod).ok_or_else(|| SubmitError::bug("the pod has no uid"))?;
         let service = headless_service(settings, names, &context, Some(&owner));
-        tokio::try_join!(self.own(&secret, &owner), created.create(Kind::HeadlessService, &service))?;
+        tokio::try_join!(
+            self.own(&secret, &owner),
+            mounted.own(cluster, &owner),
+            created.create(Kind::HeadlessService, &service),
+            self.guard_executors(&network_policy, &context, &owner),
+        )?;
 
         let driver = DriverPod { name: pod.name_any(), uid: owner.uid.clone() };
         progress.say(format!("created {}", cluster.what::<Pod>(&driver.name)));
@@ -150,6 +159,31 @@ impl<T: Transfer> Submission<'_, T> {
     async fn own(&self, secret: &Secret, owner: &OwnerReference) -> Result<Secret, SubmitError> {
         let patch = owner_patch(&secret.uid().unwrap_or_default(), owner);
         self.cluster.patch(&secret.name_any(), &patch).await
+    }
+
+    /// It is the pod's from its first moment, so nothing else has to remove it.
+    async fn guard_executors(
+        &self,
+        decision: &PolicyDecision,
+        context: &PodContext,
+        owner: &OwnerReference,
+    ) -> Result<(), SubmitError> {
+        match decision {
+            PolicyDecision::Make => {
+                self.cluster.create(&network_policy(self.names, context, Some(owner))).await.map(drop)
+            }
+            PolicyDecision::None | PolicyDecision::LeftOut(_) => Ok(()),
+        }
+    }
+
+    fn say_policy(&self, decision: &PolicyDecision) {
+        if let PolicyDecision::LeftOut(error) = decision {
+            self.progress.say(format!(
+                "warning: executors get no network policy, other pods may connect to them: {}; \
+                 --conf spark.airlock.networkPolicy=never leaves it out in silence",
+                refusal(error)
+            ));
+        }
     }
 
     async fn upload(
@@ -223,7 +257,7 @@ impl<T: Transfer> Submission<'_, T> {
     async fn close(&self, created: &Created<'_>) {
         let limit = self.removal_limit();
         let (door, secret) = tokio::join!(created.remove(Kind::Door, limit), created.remove(Kind::Secret, limit));
-        self.say_left(door.err().into_iter().chain(secret.err()));
+        self.say_left(door.into_iter().chain(secret));
     }
 
     /// A short limit for calls is no reason to leave a port behind.
@@ -314,6 +348,11 @@ fn check_size(bytes: u64, limit: u64) -> Result<(), SubmitError> {
     Err(SubmitError::new(ErrorCode::TooLarge, what)
         .hint(format!("allow it: --conf spark.airlock.upload.maxBytes={bytes}"))
         .hint("or name large inputs by a remote address, or put them into the image (local:///path)"))
+}
+
+/// What the cluster says against it, in its own words where there are some.
+fn refusal(error: &SubmitError) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 fn interrupted(interrupt: Interrupt) -> SubmitError {

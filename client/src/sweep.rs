@@ -1,24 +1,27 @@
 //! A submit that passes by removes what earlier ones left behind before their launch, once the lease on it is long over:
-//! doors, since ports are scarce, and Secrets, since a submit that dies right after making one leaves it without an owner.
-//! A list call for each, and nothing that a missing right or a busy server could spoil.
+//! doors, since ports are scarce, and what pods mount, since a submit that dies right after making it leaves it without an
+//! owner. A list call for each, and nothing that a missing right or a busy server could spoil.
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Service};
 use kube::ResourceExt;
 use kube::api::ListParams;
 
 use crate::cluster::{Cluster, Namespaced};
 use crate::objects::driver_pod::{LEASE_ANNOTATION, MANAGED_BY_LABEL};
 use crate::progress::Progress;
+use crate::settings::names::TLS_SUFFIX;
 
 /// How far two clocks may differ: a live submission must never look expired.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(10);
 
-/// Removes expired doors and Secrets of the namespace.
+/// Removes expired doors, keys of driver servers, and what no pod has come to own, in the namespace.
 pub async fn sweep(cluster: &Cluster, progress: &Progress) {
     tokio::join!(
         sweep_kind::<Service>(cluster, progress, "door", is_door),
-        sweep_kind::<Secret>(cluster, progress, "secret", |_| true),
+        sweep_kind::<Secret>(cluster, progress, "secret", |secret| is_key(secret) || is_nobodys(secret)),
+        sweep_kind::<ConfigMap>(cluster, progress, "configmap", is_nobodys),
+        sweep_kind::<PersistentVolumeClaim>(cluster, progress, "persistentvolumeclaim", is_nobodys),
     );
 }
 
@@ -37,6 +40,16 @@ async fn sweep_kind<K: Namespaced>(cluster: &Cluster, progress: &Progress, word:
 /// Whether it holds a node port; the headless Service lives with its driver, whatever its lease.
 fn is_door(service: &Service) -> bool {
     service.spec.as_ref().is_some_and(|spec| spec.type_.as_deref() == Some("NodePort"))
+}
+
+/// Whether it holds a driver server's key, which means nothing after the launch.
+fn is_key(secret: &Secret) -> bool {
+    secret.name_any().ends_with(TLS_SUFFIX)
+}
+
+/// Whether it has no owner: what a pod mounts lives with the pod, whatever its lease.
+fn is_nobodys(object: &impl ResourceExt) -> bool {
+    object.owner_references().is_empty()
 }
 
 /// Whether its lease is over on everyone's clock. Without a readable lease it is not ours to remove.

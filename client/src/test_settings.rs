@@ -11,7 +11,7 @@ use client::settings::names::{ObjectName, RANDOM_BYTES, SubmissionNames};
 use client::settings::spark_version::SparkVersion;
 use client::settings::{
     Application, Deadlines, DoorSettings, DriverPorts, DriverSettings, FollowSettings, InputPlace, InputReference,
-    Language, Settings,
+    Language, NetworkPolicyChoice, Settings,
 };
 
 /// A jar from this machine, 1 GiB, one core.
@@ -43,6 +43,7 @@ pub(crate) fn settings() -> Settings {
         fan_out_warn_bytes: u64::MAX,
         driver: driver(),
         door: DoorSettings::default(),
+        network_policy: NetworkPolicyChoice::Auto,
         deadlines: deadlines(),
         follow: FollowSettings { wait: true, report_interval: Duration::from_secs(1), ..FollowSettings::default() },
         conf_dir: None,
@@ -72,6 +73,7 @@ fn driver() -> DriverSettings {
         node_selector: [("disk".into(), "ssd".into())].into(),
         template: None,
         volumes: vec![],
+        files: vec![],
         secret_mounts: [].into(),
         local_dirs: vec![],
         local_dirs_in_memory: false,

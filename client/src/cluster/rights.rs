@@ -3,9 +3,11 @@
 
 use k8s_openapi::api::authorization::v1::{ResourceRule, SubjectRulesReviewStatus};
 
-use crate::settings::Settings;
+use crate::settings::driver_files::{DriverFiles, Source, Store};
+use crate::settings::driver_volume::VolumeSource;
+use crate::settings::{NetworkPolicyChoice, Settings};
 
-/// Verbs on one resource of the core group.
+/// Verbs on one resource, `name` in the core group or `name.group`.
 pub type Need = (&'static str, &'static [&'static str]);
 
 /// What a submission with these settings does in its namespace, also when it fails.
@@ -16,6 +18,17 @@ pub fn needed(settings: &Settings) -> Vec<Need> {
         ("services", &["create", "get", "delete"]),
         ("secrets", &["create", "patch", "delete"]),
     ];
+    let driver = &settings.driver;
+    let makes = |files: &DriverFiles| files.store == Store::ConfigMap && matches!(files.source, Source::Made { .. });
+    if driver.files.iter().any(makes) {
+        needs.push(("configmaps", &["create", "patch", "delete"]));
+    }
+    if driver.volumes.iter().any(|volume| matches!(volume.source, VolumeSource::NewClaim(_))) {
+        needs.push(("persistentvolumeclaims", &["create", "patch", "delete"]));
+    }
+    if settings.network_policy == NetworkPolicyChoice::Always {
+        needs.push(("networkpolicies.networking.k8s.io", &["create"]));
+    }
     if settings.follow.logs {
         needs.push(("pods/log", &["get"]));
     }
@@ -42,11 +55,12 @@ pub fn missing(needs: &[Need], status: &SubjectRulesReviewStatus) -> Vec<String>
 
 /// Whether `rule` grants `verb` on every object of `resource`. Rules for single names help no one whose names are new.
 fn grants(rule: &ResourceRule, resource: &str, verb: &str) -> bool {
+    let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
     let any = |list: &[String], wanted: &str| list.iter().any(|item| item == "*" || item == wanted);
     let sub = resource.split_once('/').map(|(_, sub)| format!("*/{sub}"));
     let resources = rule.resources.as_deref().unwrap_or_default();
     any(&rule.verbs, verb)
-        && any(rule.api_groups.as_deref().unwrap_or_default(), "")
+        && any(rule.api_groups.as_deref().unwrap_or_default(), group)
         && (any(resources, resource) || sub.is_some_and(|sub| resources.contains(&sub)))
         && rule.resource_names.as_ref().is_none_or(Vec::is_empty)
 }

@@ -23,6 +23,7 @@ use crate::objects::driver_injection::with_driver_server;
 use crate::objects::driver_template::over_template;
 use crate::objects::driver_tmp::with_writable_tmp;
 use crate::objects::driver_volumes;
+use crate::settings::driver_files::CREDENTIALS_VOLUME;
 use crate::settings::memory::Memory;
 use crate::settings::names::{ObjectName, SubmissionNames};
 use crate::settings::spark_version::SparkVersion;
@@ -71,7 +72,7 @@ pub fn driver_pod(settings: &Settings, names: &SubmissionNames, context: &PodCon
     let mut metadata = object_meta(names, context, &names.pod);
     metadata.labels = Some(over(&with_app_id(&driver.labels, names), labels(names, context)));
     metadata.annotations = Some(over(&with_app_id(&driver.annotations, names), annotations(names, context)));
-    let account = driver.service_account.as_ref().map(ToString::to_string);
+    let account = service_account(driver);
     let (volumes, mounts) = driver_volumes::volumes(driver, names).into_iter().unzip();
     let spec = PodSpec {
         containers: vec![Container { volume_mounts: Some(mounts), ..container(settings, names, context) }],
@@ -94,6 +95,12 @@ pub fn driver_pod(settings: &Settings, names: &SubmissionNames, context: &PodCon
         Some(image) => with_driver_server(pod, image),
         None => pod,
     }
+}
+
+/// None where the driver has credentials of its own, as upstream.
+fn service_account(driver: &DriverSettings) -> Option<String> {
+    let has_credentials = driver.files.iter().any(|files| files.volume == CREDENTIALS_VOLUME);
+    driver.service_account.as_ref().filter(|_| !has_credentials).map(ToString::to_string)
 }
 
 /// Upstream's labels and our own, on every object of the submission.
@@ -203,6 +210,7 @@ fn environment(driver: &DriverSettings, names: &SubmissionNames, context: &PodCo
     variables.extend(driver.secret_env.iter().map(secret_variable));
     variables.push(plain(("SPARK_LOCAL_DIRS", driver_volumes::local_dirs(driver, names).join(","))));
     variables.push(plain(("SPARK_CONF_DIR", contract::bundle_path(contract::CONF))));
+    variables.extend(driver.files.iter().filter_map(|files| files.variable.clone()).map(plain));
     variables
 }
 

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::{
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use shared::driver_contract as contract;
 
+use crate::objects::mounted_objects;
 use crate::settings::DriverSettings;
 use crate::settings::driver_volume::{DriverVolume, LOCAL_DIR_PREFIX, VolumeSource};
 use crate::settings::names::SubmissionNames;
@@ -23,7 +24,8 @@ pub fn volumes(driver: &DriverSettings, names: &SubmissionNames) -> Vec<(Volume,
     all.push((empty_dir(SCRATCH_VOLUME, None), mount(SCRATCH_VOLUME, contract::DIRECTORY)));
     all.push(tls(names));
     all.extend(driver.secret_mounts.iter().map(|(name, path)| secret(name, path)));
-    all.extend(driver.volumes.iter().map(given));
+    all.extend(driver.files.iter().map(|files| mounted_objects::volume(files, names)));
+    all.extend(driver.volumes.iter().enumerate().map(|(index, volume)| given(volume, index, names)));
     all
 }
 
@@ -91,7 +93,7 @@ fn secret(name: &str, path: &str) -> (Volume, VolumeMount) {
     (Volume { name: volume_name, secret: Some(source), ..Volume::default() }, mount)
 }
 
-fn given(given: &DriverVolume) -> (Volume, VolumeMount) {
+fn given(given: &DriverVolume, index: usize, names: &SubmissionNames) -> (Volume, VolumeMount) {
     let mut volume = Volume { name: given.name.clone(), ..Volume::default() };
     match &given.source {
         VolumeSource::HostPath { path, kind } => {
@@ -105,11 +107,8 @@ fn given(given: &DriverVolume) -> (Volume, VolumeMount) {
         VolumeSource::Nfs { path, server } => {
             volume.nfs = Some(NFSVolumeSource { path: path.clone(), server: server.clone(), read_only: None });
         }
-        VolumeSource::Claim { name } => {
-            let claim =
-                PersistentVolumeClaimVolumeSource { claim_name: name.clone(), read_only: Some(given.read_only) };
-            volume.persistent_volume_claim = Some(claim);
-        }
+        VolumeSource::Claim { name } => volume.persistent_volume_claim = Some(claim(name.clone(), given)),
+        VolumeSource::NewClaim(new) => volume.persistent_volume_claim = Some(claim(new.name(names, index), given)),
     }
     let mount = VolumeMount {
         read_only: Some(given.read_only),
@@ -118,4 +117,8 @@ fn given(given: &DriverVolume) -> (Volume, VolumeMount) {
         ..mount(&given.name, &given.path)
     };
     (volume, mount)
+}
+
+fn claim(claim_name: String, given: &DriverVolume) -> PersistentVolumeClaimVolumeSource {
+    PersistentVolumeClaimVolumeSource { claim_name, read_only: Some(given.read_only) }
 }

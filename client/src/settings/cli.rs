@@ -46,11 +46,8 @@ pub enum Parsed {
     Show(String),
 }
 
-const LATER: &str = "comes with a later version";
-
 /// Options of spark-submit that this version does not take, and why.
-const REFUSED: &[(&str, &str)] =
-    &[("--principal", LATER), ("--keytab", LATER), ("--remote", "is for spark connect clients, not for a submission")];
+const REFUSED: &[(&str, &str)] = &[("--remote", "is for spark connect clients, not for a submission")];
 
 /// Reads the words of the command line, the program's name first.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, SubmitError> {

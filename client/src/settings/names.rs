@@ -14,6 +14,9 @@ pub const SUBDOMAIN_LIMIT: usize = 253;
 /// Random bytes that one submission's names are made from.
 pub const RANDOM_BYTES: usize = 24;
 
+/// How names of Secrets with a driver server's key end.
+pub const TLS_SUFFIX: &str = "-airlock-tls";
+
 const POD_SUFFIX: &str = "-driver";
 
 /// A name that the API server accepts for an object.
@@ -136,10 +139,16 @@ impl SubmissionNames {
             pod: pod_name.cloned().unwrap_or_else(|| ObjectName(format!("{prefix}{POD_SUFFIX}"))),
             executor_prefix: short("", EXECUTOR_PREFIX_LIMIT),
             headless_service: ObjectName(short("-driver-svc", LABEL_LIMIT)),
-            tls_secret: ObjectName(short("-airlock-tls", LABEL_LIMIT)),
+            tls_secret: ObjectName(short(TLS_SUFFIX, LABEL_LIMIT)),
             door_service: ObjectName(short("-airlock-door", LABEL_LIMIT)),
             prefix,
         }
+    }
+
+    /// The name of a further object: the prefix leaves room for `suffix` in a subdomain.
+    #[must_use]
+    pub fn beside(&self, suffix: &str) -> String {
+        format!("{}{suffix}", self.prefix)
     }
 }
 

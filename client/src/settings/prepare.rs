@@ -2,7 +2,7 @@
 //! come in one list, and whoever holds a [`Prepared`] holds one without faults.
 
 use crate::error::{Findings, Problems};
-use crate::inputs::{self, Inputs, Placed, main_class, pod_template};
+use crate::inputs::{self, Inputs, Placed, driver_files, main_class, pod_template};
 use crate::settings::advice::advise;
 use crate::settings::cli::SubmitArguments;
 use crate::settings::resolve::{self, Environment};
@@ -28,6 +28,7 @@ pub fn prepare(arguments: &SubmitArguments, environment: &Environment) -> (Resul
     let resource = Some(&settings.application.resource);
     let mut inputs = inputs::inspect(resource, &settings.inputs, settings.conf_dir.as_deref(), &mut findings);
     read_templates(&conf, &mut settings, &mut inputs, &mut findings);
+    read_driver_files(&conf, environment, &mut settings, &mut findings);
     find_main_class(&mut settings, &inputs, &mut findings);
     advise(&settings, &inputs, &mut findings);
     let described = if arguments.verbose { conf.describe() } else { Vec::new() };
@@ -62,4 +63,12 @@ fn read_templates(conf: &SparkConf, settings: &mut Settings, inputs: &mut Inputs
         inputs.members.retain(|other| other.member.path() != name);
         inputs.members.push(input);
     }
+}
+
+/// What the driver finds mounted, and the properties that tell it where.
+fn read_driver_files(conf: &SparkConf, environment: &Environment, settings: &mut Settings, findings: &mut Findings) {
+    let proxy_user = settings.application.proxy_user.is_some();
+    let found = driver_files::read(conf, environment, proxy_user, findings);
+    settings.driver.files = found.files;
+    settings.properties.extend(found.properties);
 }

@@ -33,6 +33,10 @@ pub struct Environment {
     pub spark_conf_dir: Option<PathBuf>,
     /// `$SPARK_HOME`.
     pub spark_home: Option<PathBuf>,
+    /// `$HADOOP_CONF_DIR`.
+    pub hadoop_conf_dir: Option<PathBuf>,
+    /// `$HADOOP_TOKEN_FILE_LOCATION`.
+    pub hadoop_token_file: Option<PathBuf>,
 }
 
 impl Environment {
@@ -40,7 +44,12 @@ impl Environment {
     #[must_use]
     pub fn of_process() -> Self {
         let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        Self { spark_conf_dir: path("SPARK_CONF_DIR"), spark_home: path("SPARK_HOME") }
+        Self {
+            spark_conf_dir: path("SPARK_CONF_DIR"),
+            spark_home: path("SPARK_HOME"),
+            hadoop_conf_dir: path("HADOOP_CONF_DIR"),
+            hadoop_token_file: path("HADOOP_TOKEN_FILE_LOCATION"),
+        }
     }
 
     /// Where Spark's configuration lies here, if anywhere.
@@ -117,6 +126,7 @@ pub fn resolve(
     Settings {
         access: cluster::access(&mut reader),
         namespace: reader.label_name("spark.kubernetes.namespace"),
+        network_policy: cluster::network_policy(&spark_version, &mut reader),
         driver: driver::resolve(application.language, &spark_version, &mut reader),
         spark_version,
         application,

@@ -51,8 +51,9 @@ const fn key(
     SettingKey { name, treatment, default, unit, meaning, since }
 }
 
-const LATER: &str = "comes with a later version";
 const OURS: &str = "is set by airlock itself";
+const CLIENT_MODE: &str =
+    "of drivers that run where they are submitted; ours has spark.kubernetes.authenticate.driver.*";
 const KUBECONFIG: &str = "is not needed: credentials of the submitter come from the kubeconfig";
 
 /// Every key that is not simply handed to the driver.
@@ -115,7 +116,8 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     key("spark.kubernetes.driver.podTemplateFile", ReadHereOnly, "", "path", "pod on this machine that the driver's is built on", "3.0.0"),
     key("spark.kubernetes.driver.podTemplateContainerName", ReadHereOnly, "", "name", "container of it that becomes the driver's; the first one when absent", "3.0.0"),
     key("spark.kubernetes.executor.podTemplateFile", Read, "", "path", "pod that executors' are built on: sent with the bundle, or local:///PATH in the image", "3.0.0"),
-    key("spark.kubernetes.driver.volumes.*", Read, "", "text", "volume of the driver, TYPE.NAME.mount.… and TYPE.NAME.options.…; a claim must exist", "2.4.0"),
+    key("spark.kubernetes.driver.volumes.*", Read, "", "text", "volume of the driver, TYPE.NAME.mount.… and TYPE.NAME.options.…; with claimName OnDemand a claim is made, with storageClass, sizeLimit, label.* and annotation.*", "2.4.0"),
+    key("spark.kubernetes.legacy.useReadWriteOnceAccessMode", Read, "false", "true or false", "claims are made as ReadWriteOnce instead of ReadWriteOncePod", "3.4.3"),
     key("spark.kubernetes.driver.secrets.*", Read, "", "path", "mounts the Secret of that name in the driver", "2.3.0"),
     key("spark.kubernetes.scheduler.name", Read, "", "name", "scheduler of driver and executors", "3.3.0"),
     key("spark.kubernetes.driver.scheduler.name", Read, "", "name", "scheduler of the driver, if another", "3.3.0"),
@@ -129,10 +131,33 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     key("spark.kubernetes.local.dirs.tmpfs", Read, "false", "true or false", "scratch space in memory", "3.0.0"),
     key("spark.local.dir", Read, "", "list", "absolute paths of scratch space; one folder below /var/data when absent", "0.5.0"),
     key("spark.driver.resource.*", Read, "", "text", "NAME.amount and NAME.vendor: extended resource of the driver, as a GPU", "3.0.0"),
-    key("spark.kubernetes.authenticate.driver.*", Refused, "", "", "comes with a later version; the driver uses its service account", "2.3.0"),
-    key("spark.kubernetes.hadoop.*", Refused, "", "", LATER, "3.0.0"),
-    key("spark.kubernetes.kerberos.*", Refused, "", "", LATER, "3.0.0"),
-    key("spark.kerberos.*", Refused, "", "", LATER, "3.0.0"),
+    // What the driver proves itself with: to the API server, and to Hadoop.
+    key("spark.kubernetes.authenticate.driver.caCertFile", ReadHereOnly, "", "path", "file on this machine: authority of the API server for the driver; kept in a Secret", "2.3.0"),
+    key("spark.kubernetes.authenticate.driver.clientKeyFile", ReadHereOnly, "", "path", "file on this machine: the driver's key for the API server; kept in a Secret", "2.3.0"),
+    key("spark.kubernetes.authenticate.driver.clientCertFile", ReadHereOnly, "", "path", "file on this machine: the driver's certificate for the API server; kept in a Secret", "2.3.0"),
+    key("spark.kubernetes.authenticate.driver.oauthToken", ReadHereOnly, "", "text", "the driver's token for the API server; kept in a Secret", "2.3.0"),
+    key("spark.kubernetes.authenticate.driver.oauthTokenFile", ReadHereOnly, "", "path", "file on this machine with that token", "2.3.0"),
+    key("spark.kubernetes.authenticate.driver.mounted.caCertFile", Read, "", "path", "the same four, as paths in the pod that image or template provide", "2.3.0"),
+    key("spark.kubernetes.authenticate.driver.mounted.clientKeyFile", Read, "", "path", "see above", "2.3.0"),
+    key("spark.kubernetes.authenticate.driver.mounted.clientCertFile", Read, "", "path", "see above", "2.3.0"),
+    key("spark.kubernetes.authenticate.driver.mounted.oauthTokenFile", Read, "", "path", "see above", "2.3.0"),
+    key("spark.kubernetes.authenticate.driver.*", Refused, "", "", "does not exist", "2.3.0"),
+    key("spark.kubernetes.authenticate.caCertFile", Ignored, "", "", CLIENT_MODE, "2.4.0"),
+    key("spark.kubernetes.authenticate.clientKeyFile", Ignored, "", "", CLIENT_MODE, "2.4.0"),
+    key("spark.kubernetes.authenticate.clientCertFile", Ignored, "", "", CLIENT_MODE, "2.4.0"),
+    key("spark.kubernetes.authenticate.oauthToken", Ignored, "", "", CLIENT_MODE, "2.4.0"),
+    key("spark.kubernetes.authenticate.oauthTokenFile", Ignored, "", "", CLIENT_MODE, "2.4.0"),
+    key("spark.kubernetes.hadoop.configMapName", Read, "", "name", "ConfigMap with Hadoop's configuration, for driver and executors, instead of $HADOOP_CONF_DIR", "3.0.0"),
+    key("spark.kubernetes.hadoop.*", Refused, "", "", "does not exist", "3.0.0"),
+    key("spark.kubernetes.kerberos.krb5.path", ReadHereOnly, "", "path", "krb5.conf on this machine, for the driver; kept in a ConfigMap", "3.0.0"),
+    key("spark.kubernetes.kerberos.krb5.configMapName", Read, "", "name", "ConfigMap with krb5.conf, instead", "3.0.0"),
+    key("spark.kubernetes.kerberos.tokenSecret.name", Read, "", "name", "Secret with Hadoop's delegation tokens; with itemKey", "3.0.0"),
+    key("spark.kubernetes.kerberos.tokenSecret.itemKey", Read, "", "name", "the tokens' key in it", "3.0.0"),
+    key("spark.kubernetes.kerberos.*", Refused, "", "", "does not exist", "3.0.0"),
+    key("spark.kerberos.principal", Read, "", "name", "who the driver logs in as; with the keytab", "3.0.0"),
+    key("spark.kerberos.keytab", Read, "", "path", "keytab on this machine, kept in a Secret; or local:///PATH in the image", "3.0.0"),
+    key("spark.yarn.principal", Refused, "", "", "is spark.kerberos.principal by its old name", "3.0.0"),
+    key("spark.yarn.keytab", Refused, "", "", "is spark.kerberos.keytab by its old name", "3.0.0"),
     key("spark.remote", Refused, "", "", "is for Spark Connect clients, not for a submission", "3.4.0"),
     // Checked here, so that a bad value does not wait for the driver.
     key("spark.executor.memory", Read, "", "size, MiB", "heap of an executor", "0.7.0"),
@@ -220,6 +245,7 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     key("spark.airlock.door.addresses", ReadHereOnly, "", "list", "HOST, HOST:PORT, ADDRESS or [ADDRESS]:PORT to dial instead of the nodes", "0.1.0"),
     key("spark.airlock.door.nodePort", ReadHereOnly, "", "port", "node port of the door; chosen by the API server when absent", "0.1.0"),
     key("spark.airlock.door.externalTrafficPolicy", ReadHereOnly, "Cluster", "Cluster or Local", "which nodes forward the door's port", "0.1.0"),
+    key("spark.airlock.networkPolicy", ReadHereOnly, "auto", "auto, always or never", "executors take connections from pods of the same application only; auto: since Spark 4.2, where the submitter may make a network policy", "0.1.0"),
     key("spark.airlock.timeout.schedule", ReadHereOnly, "15min", "time, s", "until a node is found for the pod", "0.1.0"),
     key("spark.airlock.timeout.pull", ReadHereOnly, "20min", "time, s", "until the image is on the node", "0.1.0"),
     key("spark.airlock.timeout.start", ReadHereOnly, "5min", "time, s", "until the container runs", "0.1.0"),
@@ -330,7 +356,8 @@ mod tests {
     #[test]
     fn the_longest_name_that_fits_decides() {
         assert_eq!(treatment("spark.kubernetes.authenticate.driver.serviceAccountName"), Read);
-        assert_eq!(treatment("spark.kubernetes.authenticate.driver.oauthToken"), Refused);
+        assert_eq!(treatment("spark.kubernetes.authenticate.driver.oauthToken"), ReadHereOnly);
+        assert_eq!(treatment("spark.kubernetes.authenticate.driver.oauthtoken"), Refused);
         assert_eq!(treatment("spark.kubernetes.driver.label.team"), Read);
         for key in [
             "spark.kubernetes.executor.limit.cores",

@@ -37,6 +37,12 @@ impl SparkVersion {
         self.is_at_least(4, 1)
     }
 
+    /// Whether executors get a network policy.
+    #[must_use]
+    pub fn makes_network_policy(&self) -> bool {
+        self.is_at_least(4, 2)
+    }
+
     /// Whether the Service says that Spark Connect speaks gRPC.
     #[must_use]
     pub fn names_connect_protocol(&self) -> bool {

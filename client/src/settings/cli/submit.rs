@@ -67,6 +67,12 @@ pub struct SubmitArguments {
     /// user on whose behalf the driver works with hadoop
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, help_heading = INPUTS)]
     pub proxy_user: Option<String>,
+    /// kerberos principal that the driver logs in as
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, help_heading = INPUTS)]
+    pub principal: Option<String>,
+    /// its keytab: a file on this machine, or local:///PATH in the image
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true, help_heading = INPUTS)]
+    pub keytab: Option<String>,
 
     /// a spark property
     #[arg(long, short, value_name = "KEY=VALUE", allow_hyphen_values = true)]
@@ -152,6 +158,8 @@ impl SubmitArguments {
             ("--packages", "spark.jars.packages", &self.packages),
             ("--exclude-packages", "spark.jars.excludes", &self.exclude_packages),
             ("--repositories", "spark.jars.repositories", &self.repositories),
+            ("--principal", "spark.kerberos.principal", &self.principal),
+            ("--keytab", "spark.kerberos.keytab", &self.keytab),
             ("--driver-memory", "spark.driver.memory", &self.driver_memory),
             ("--driver-cores", "spark.driver.cores", &self.driver_cores),
             ("--executor-memory", "spark.executor.memory", &self.executor_memory),

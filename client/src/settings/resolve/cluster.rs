@@ -12,8 +12,10 @@ use crate::inputs::reference::split_list;
 use crate::settings::duration::Unit;
 use crate::settings::master;
 use crate::settings::names::ObjectName;
+use crate::settings::spark_version::SparkVersion;
 use crate::settings::{
-    AccessSettings, Deadlines, DoorSettings, ExitStatus, FollowSettings, OnInterrupt, TrafficPolicy,
+    AccessSettings, Deadlines, DoorSettings, ExitStatus, FollowSettings, NetworkPolicyChoice, OnInterrupt,
+    TrafficPolicy,
 };
 
 pub(super) fn access(reader: &mut Reader<'_>) -> AccessSettings {
@@ -73,6 +75,16 @@ fn address(text: &str) -> Option<String> {
     let is_host = ObjectName::subdomain(&host.to_ascii_lowercase()).is_ok();
     let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port != 0));
     (is_socket || (is_host && is_port)).then(|| text.to_owned())
+}
+
+pub(super) fn network_policy(version: &SparkVersion, reader: &mut Reader<'_>) -> NetworkPolicyChoice {
+    reader.must("spark.airlock.networkPolicy", |text| match text {
+        "auto" if version.makes_network_policy() => Ok(NetworkPolicyChoice::Auto),
+        "auto" => Ok(NetworkPolicyChoice::Never),
+        "always" => Ok(NetworkPolicyChoice::Always),
+        "never" => Ok(NetworkPolicyChoice::Never),
+        _ => Err("it must be auto, always or never"),
+    })
 }
 
 pub(super) fn deadlines(reader: &mut Reader<'_>) -> Deadlines {

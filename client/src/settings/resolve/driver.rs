@@ -50,6 +50,7 @@ pub(super) fn resolve(language: Language, version: &SparkVersion, reader: &mut R
         node_selector: node_selector(reader),
         template: None,
         volumes: volumes::volumes(reader),
+        files: Vec::new(),
         secret_mounts: volumes::secret_mounts(reader),
         local_dirs: reader.must("spark.local.dir", volumes::local_dirs),
         local_dirs_in_memory: reader.flag("spark.kubernetes.local.dirs.tmpfs"),
@@ -149,7 +150,7 @@ fn cores_request(reader: &mut Reader<'_>) -> String {
     reader.read("spark.kubernetes.driver.request.cores", cpu_quantity).unwrap_or_else(|| cores.to_string())
 }
 
-fn pod_label(name: &str, value: &str) -> Result<(), &'static str> {
+pub(super) fn pod_label(name: &str, value: &str) -> Result<(), &'static str> {
     if RESERVED_LABELS.contains(&name) {
         Err("that label is set by spark or airlock itself")
     } else {

@@ -106,7 +106,7 @@ fn flags_go_over_conf_over_the_file_over_the_defaults() {
     let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
     write("spark-defaults.conf", "spark.driver.memory 2g\nspark.driver.cores 2\nspark.executor.cores 7\n");
     write("own.conf", "spark.driver.memory=3g\nspark.driver.cores=3\nspark.executor.memory=3g\n");
-    let environment = Environment { spark_conf_dir: Some(directory.path().to_owned()), spark_home: None };
+    let environment = Environment { spark_conf_dir: Some(directory.path().to_owned()), ..Environment::default() };
     let own = directory.path().join("own.conf").display().to_string();
     let run = |words: &[&str]| resolve_in(&environment, &[&USUAL[..], words, &["a.jar"]].concat()).0;
     let defaults = run(&[]);
@@ -132,7 +132,7 @@ fn flags_go_over_conf_over_the_file_over_the_defaults() {
 #[test]
 fn spark_home_is_the_second_place_for_defaults_and_none_is_needed() {
     let home = tempfile::tempdir().unwrap();
-    let environment = Environment { spark_conf_dir: None, spark_home: Some(home.path().to_owned()) };
+    let environment = Environment { spark_home: Some(home.path().to_owned()), ..Environment::default() };
     let words = [&USUAL[..], &["a.jar"]].concat();
     assert!(resolve_in(&environment, &words).1.problems.is_empty());
     std::fs::create_dir(home.path().join("conf")).unwrap();
@@ -156,10 +156,10 @@ fn p03_everything_after_the_resource_is_the_applications() {
 #[test]
 fn p04_what_this_version_cannot_do_is_refused_by_name() {
     for key in [
-        "spark.kubernetes.hadoop.configMapName",
-        "spark.kubernetes.kerberos.krb5.path",
-        "spark.kerberos.keytab",
-        "spark.kubernetes.authenticate.driver.caCertFile",
+        "spark.kubernetes.hadoop.configmapname",
+        "spark.kubernetes.kerberos.krb5path",
+        "spark.yarn.keytab",
+        "spark.kubernetes.authenticate.driver.cacertfile",
         "spark.kubernetes.authenticate.submission.oauthToken",
         "spark.driver.host",
         "spark.driver.bindAddress",

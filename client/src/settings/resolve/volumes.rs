@@ -7,25 +7,29 @@ use std::collections::BTreeMap;
 use shared::driver_contract::{DIRECTORY, TLS_DIRECTORY};
 use shared::error_code::ErrorCode;
 
+use super::driver::pod_label;
 use super::values::Reader;
 use crate::error::SubmitError;
 use crate::inputs::reference::split_list;
-use crate::settings::driver_volume::{DriverVolume, VolumeSource};
-use crate::settings::kubernetes_syntax::quantity;
+use crate::settings::driver_volume::{DriverVolume, NewClaim, ON_DEMAND, VolumeSource};
+use crate::settings::kubernetes_syntax::{annotation, quantity};
 use crate::settings::names::ObjectName;
 
 const PREFIX: &str = "spark.kubernetes.driver.volumes.";
 const SECRETS: &str = "spark.kubernetes.driver.secrets.";
+const CLAIM: &str = "persistentVolumeClaim";
 /// Types, with the options that each one needs and may have.
 const TYPES: [(&str, &[&str], &[&str]); 4] = [
     ("hostPath", &["path"], &["type"]),
     ("emptyDir", &[], &["medium", "sizeLimit"]),
     ("nfs", &["path", "server"], &[]),
-    ("persistentVolumeClaim", &["claimName"], &[]),
+    (CLAIM, &["claimName"], &["storageClass", "sizeLimit"]),
 ];
 const MOUNT_OPTIONS: [&str; 4] = ["mount.path", "mount.readOnly", "mount.subPath", "mount.subPathExpr"];
-/// Value of `claimName` for which upstream makes a claim of its own.
-const ON_DEMAND: &str = "OnDemand";
+/// What may be said about a claim that is made.
+const CLAIM_MARKS: [&str; 2] = ["label.", "annotation."];
+/// As `sizeLimit` without a unit is in bytes, a smaller one is one whose unit is missing.
+const LEAST_BYTES: u64 = 1024;
 
 /// The options of one volume, by what stands behind its name.
 type Options<'a> = BTreeMap<&'a str, &'a str>;
@@ -43,13 +47,21 @@ pub(super) fn volumes(reader: &mut Reader<'_>) -> Vec<DriverVolume> {
             _ => reader.bad_value(&format!("{PREFIX}{rest}"), value, &"a volume's key ends with TYPE.NAME.OPTION"),
         }
     }
-    let read: Vec<_> = groups.into_iter().map(|((kind, name), options)| volume(kind, name, &options)).collect();
+    let legacy = reader.flag("spark.kubernetes.legacy.useReadWriteOnceAccessMode");
+    let access_mode = if legacy { "ReadWriteOnce" } else { "ReadWriteOncePod" };
+    let volume = |((kind, name), options): ((_, _), Options<'_>)| volume(kind, name, &options, access_mode);
+    let read: Vec<_> = groups.into_iter().map(volume).collect();
     let volumes: Vec<_> = read.into_iter().filter_map(|volume| reader.findings.keep(volume)).collect();
     check_unique(&volumes, reader);
     volumes
 }
 
-fn volume(kind: &str, name: &str, options: &Options<'_>) -> Result<DriverVolume, SubmitError> {
+fn volume(
+    kind: &str,
+    name: &str,
+    options: &Options<'_>,
+    access_mode: &'static str,
+) -> Result<DriverVolume, SubmitError> {
     let fault = |what: &str| {
         SubmitError::new(ErrorCode::ConfValue, format!("volume {name:?} ({PREFIX}{kind}.{name}.*) {what}"))
     };
@@ -58,14 +70,14 @@ fn volume(kind: &str, name: &str, options: &Options<'_>) -> Result<DriverVolume,
         return Err(fault("is of no known type").hint(format!("types: {known}")));
     };
     ObjectName::label(name).map_err(|error| fault("cannot have that name").because(error))?;
-    check_options(options, needed, possible).map_err(|what| fault(&what))?;
+    check_options(kind, options, needed, possible).map_err(|what| fault(&what))?;
     let option = |option: &str| options.get(format!("options.{option}").as_str()).map(|text| (*text).to_owned());
     let text = |name: &str| option(name).unwrap_or_default();
     let source = match kind {
         "hostPath" => VolumeSource::HostPath { path: text("path"), kind: text("type") },
         "emptyDir" => VolumeSource::EmptyDir { medium: text("medium"), size_limit: option("sizeLimit") },
         "nfs" => VolumeSource::Nfs { path: text("path"), server: text("server") },
-        _ => VolumeSource::Claim { name: text("claimName") },
+        _ => claim(options, access_mode).map_err(|what| fault(&what))?,
     };
     check_source(&source).map_err(fault)?;
     let mount = |option: &str| options.get(option).map(|text| (*text).to_owned());
@@ -79,10 +91,48 @@ fn volume(kind: &str, name: &str, options: &Options<'_>) -> Result<DriverVolume,
     })
 }
 
-fn check_options(options: &Options<'_>, needed: &[&str], possible: &[&str]) -> Result<(), String> {
+/// Upstream makes a claim where class and size are given, under the name that is given; and none where one of them is
+/// absent, so that a driver with a claim on demand would wait for ever.
+fn claim(options: &Options<'_>, access_mode: &'static str) -> Result<VolumeSource, String> {
+    let option = |option: &str| options.get(option).map(|text| (*text).to_owned());
+    let name = option("options.claimName").unwrap_or_default();
+    let (storage_class, size) = (option("options.storageClass"), option("options.sizeLimit"));
+    let (labels, annotations) = (below(options, "label.", pod_label)?, below(options, "annotation.", annotation)?);
+    match size {
+        Some(size) if storage_class.is_some() || name.contains(ON_DEMAND) => {
+            Ok(VolumeSource::NewClaim(NewClaim { name, storage_class, size, access_mode, labels, annotations }))
+        }
+        None if name.contains(ON_DEMAND) => Err("lacks options.sizeLimit, without which no claim is made".to_owned()),
+        None if storage_class.is_none() && labels.is_empty() && annotations.is_empty() => {
+            Ok(VolumeSource::Claim { name })
+        }
+        _ => Err(format!(
+            "says how claim {name:?} is to be made, and not both options.storageClass and options.sizeLimit; \
+             a claim that exists needs neither, nor labels or annotations"
+        )),
+    }
+}
+
+fn below(
+    options: &Options<'_>,
+    prefix: &str,
+    check: impl Fn(&str, &str) -> Result<(), &'static str>,
+) -> Result<BTreeMap<String, String>, String> {
+    let pairs = options.iter().filter_map(|(option, value)| Some((option.strip_prefix(prefix)?, *value)));
+    let checked = pairs.map(|(name, value)| match check(name, value) {
+        Ok(()) => Ok((name.to_owned(), value.to_owned())),
+        Err(reason) => Err(format!("has {prefix}{name}={value:?}, which cannot be used: {reason}")),
+    });
+    checked.collect()
+}
+
+fn check_options(kind: &str, options: &Options<'_>, needed: &[&str], possible: &[&str]) -> Result<(), String> {
     let is_known = |option: &str| {
         let own = option.strip_prefix("options.");
-        MOUNT_OPTIONS.contains(&option) || own.is_some_and(|own| needed.contains(&own) || possible.contains(&own))
+        let is_mark = || kind == CLAIM && CLAIM_MARKS.iter().any(|prefix| option.starts_with(prefix));
+        MOUNT_OPTIONS.contains(&option)
+            || own.is_some_and(|own| needed.contains(&own) || possible.contains(&own))
+            || is_mark()
     };
     if let Some(option) = options.keys().find(|option| !is_known(option)) {
         return Err(format!("has no {option} here"));
@@ -109,14 +159,23 @@ fn check_source(source: &VolumeSource) -> Result<(), &'static str> {
         VolumeSource::EmptyDir { medium, .. } if !["", "Memory"].contains(&medium.as_str()) => {
             Err("has an options.medium that is neither Memory nor empty")
         }
-        VolumeSource::EmptyDir { size_limit: Some(limit), .. } => quantity(limit).map(|_| ()),
-        VolumeSource::Claim { name } if name.eq_ignore_ascii_case(ON_DEMAND) => {
-            Err("is a claim made on demand, which comes with a later version: name a claim that exists")
-        }
-        VolumeSource::Claim { name } => {
-            ObjectName::subdomain(name).map(|_| ()).map_err(|_| "has an options.claimName that no claim can have")
+        VolumeSource::EmptyDir { size_limit: Some(limit), .. } => check_size(limit),
+        VolumeSource::Claim { name } => check_claim_name(name),
+        VolumeSource::NewClaim(claim) => {
+            check_claim_name(&claim.name.replace(ON_DEMAND, "x")).and_then(|()| check_size(&claim.size))
         }
         _ => Ok(()),
+    }
+}
+
+fn check_claim_name(name: &str) -> Result<(), &'static str> {
+    ObjectName::subdomain(name).map(|_| ()).map_err(|_| "has an options.claimName that no claim can have")
+}
+
+fn check_size(text: &str) -> Result<(), &'static str> {
+    match text.parse::<u64>() {
+        Ok(bytes) if bytes < LEAST_BYTES => Err("has an options.sizeLimit below 1 KiB: its unit is missing"),
+        _ => quantity(text).map(|_| ()),
     }
 }
 
@@ -194,6 +253,27 @@ mod tests {
     }
 
     #[test]
+    fn a_claim_on_demand_is_made_as_it_is_described() {
+        let (found, problems) = read(&[
+            "persistentVolumeClaim.c.mount.path=/c",
+            "persistentVolumeClaim.c.options.claimName=OnDemand",
+            "persistentVolumeClaim.c.options.sizeLimit=5Gi",
+            "persistentVolumeClaim.c.label.team=data",
+            "persistentVolumeClaim.c.annotation.example.com/note=any text",
+        ]);
+        assert!(problems.is_empty(), "{problems:?}");
+        let VolumeSource::NewClaim(claim) = &found[0].source else { panic!("{found:?}") };
+        assert_eq!((claim.size.as_str(), claim.storage_class.as_deref()), ("5Gi", None));
+        assert_eq!(
+            (claim.labels["team"].as_str(), claim.annotations["example.com/note"].as_str()),
+            ("data", "any text")
+        );
+        assert_eq!(claim.access_mode, "ReadWriteOncePod");
+        let names = crate::test_settings::names();
+        assert_eq!(claim.name(&names, 3), format!("{}-driver-pvc-3", names.prefix));
+    }
+
+    #[test]
     fn p04_a_volume_that_would_not_be_the_one_asked_for_is_refused() {
         for (pairs, reason) in [
             (&["hostPath.h.mount.path=/h"][..], "lacks options.path"),
@@ -207,8 +287,35 @@ mod tests {
             (&["emptyDir.e=x"], "TYPE.NAME.OPTION"),
             (
                 &["persistentVolumeClaim.c.mount.path=/c", "persistentVolumeClaim.c.options.claimName=OnDemand"],
-                "demand",
+                "lacks options.sizeLimit",
             ),
+            (
+                &[
+                    "persistentVolumeClaim.c.mount.path=/c",
+                    "persistentVolumeClaim.c.options.claimName=data",
+                    "persistentVolumeClaim.c.options.sizeLimit=1Gi",
+                ],
+                "not both",
+            ),
+            (
+                &[
+                    "persistentVolumeClaim.c.mount.path=/c",
+                    "persistentVolumeClaim.c.options.claimName=data",
+                    "persistentVolumeClaim.c.label.team=x",
+                ],
+                "not both",
+            ),
+            (
+                &[
+                    "persistentVolumeClaim.c.mount.path=/c",
+                    "persistentVolumeClaim.c.options.claimName=OnDemand",
+                    "persistentVolumeClaim.c.options.sizeLimit=1Gi",
+                    "persistentVolumeClaim.c.label.spark-role=x",
+                ],
+                "label.spark-role",
+            ),
+            (&["emptyDir.e.mount.path=/e", "emptyDir.e.options.sizeLimit=5"], "unit"),
+            (&["emptyDir.e.mount.path=/e", "emptyDir.e.label.team=x"], "has no label.team"),
             (&["emptyDir.e.mount.path=/e", "emptyDir.f.mount.path=/e"], "same name or path"),
             (&["emptyDir.e.mount.path=/var/airlock"], "the bundle"),
         ] {
