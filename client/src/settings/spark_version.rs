@@ -1,5 +1,5 @@
 //! Which Spark the driver's image has, and everything that spark-submit does otherwise from one version to the next: what
-//! upstream's builder makes of the same settings in 3.5, 4.0, 4.1, 4.2 and 4.3 (`tests/pod_oracle.rs` runs against each).
+//! upstream's builder makes of the same settings in 3.5, 4.0, 4.1, 4.2 and 4.3 (`tests/spark_objects/main.rs` runs against each).
 
 use std::path::Path;
 use std::str::FromStr;

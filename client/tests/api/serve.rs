@@ -299,7 +299,9 @@ fn rules(inner: &Inner) -> Value {
 fn read_call(method: &str, path: &str, query: &HashMap<String, String>, body: &[u8]) -> Call {
     let parts: Vec<_> = path.trim_start_matches('/').split('/').collect();
     let (namespace, rest) = match parts.as_slice() {
-        ["api", "v1", "namespaces", namespace, rest @ ..] => (*namespace, rest),
+        ["api", "v1", "namespaces", namespace, rest @ ..] | ["apis", _, _, "namespaces", namespace, rest @ ..] => {
+            (*namespace, rest)
+        }
         ["api", "v1", rest @ ..] | ["apis", _, _, rest @ ..] => ("", rest),
         _ => ("", &[][..]),
     };

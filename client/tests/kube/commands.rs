@@ -85,7 +85,7 @@ impl Case {
     }
 
     async fn attach(&self, interrupts: mpsc::Receiver<Interrupt>) -> Result<Ended, SubmitError> {
-        let settings = FollowSettings { wait: true, report_interval: REQUEST, logs: false };
+        let settings = FollowSettings { wait: true, report_interval: REQUEST, ..FollowSettings::default() };
         let mut interrupts = Interrupts::scripted(interrupts);
         attach::attach(&self.cluster, &names(&["pi-driver"])[0], &settings, &mut interrupts, &self.progress).await
     }

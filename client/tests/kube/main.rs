@@ -6,6 +6,7 @@
 mod api;
 mod calls;
 mod commands;
+mod mounted;
 mod pods;
 mod submissions;
 #[path = "../../src/test_settings.rs"]

@@ -22,19 +22,19 @@ use crate::test_settings::{names, settings};
 const REQUEST: Duration = Duration::from_millis(300);
 
 /// A submission and everything around it.
-struct Case {
-    server: ApiServer,
-    settings: Settings,
-    names: SubmissionNames,
-    transfer: FakeTransfer,
-    progress: Progress,
-    lines: Arc<Mutex<Vec<String>>>,
-    interrupt: mpsc::Sender<Interrupt>,
-    interrupts: Mutex<Option<mpsc::Receiver<Interrupt>>>,
+pub(crate) struct Case {
+    pub(crate) server: ApiServer,
+    pub(crate) settings: Settings,
+    pub(crate) names: SubmissionNames,
+    pub(crate) transfer: FakeTransfer,
+    pub(crate) progress: Progress,
+    pub(crate) lines: Arc<Mutex<Vec<String>>>,
+    pub(crate) interrupt: mpsc::Sender<Interrupt>,
+    pub(crate) interrupts: Mutex<Option<mpsc::Receiver<Interrupt>>>,
 }
 
 impl Case {
-    async fn new(life: &[(u64, Value)]) -> Self {
+    pub(crate) async fn new(life: &[(u64, Value)]) -> Self {
         let (progress, lines) = Progress::recording();
         let server = ApiServer::start().await;
         server.pod_life(life);
@@ -48,16 +48,16 @@ impl Case {
     }
 
     /// A pod that starts at once and ends well soon after.
-    async fn short() -> Self {
+    pub(crate) async fn short() -> Self {
         Self::new(&[(10, running()), (400, ended(0, "Completed", ""))]).await
     }
 
     /// A pod that starts at once and runs on.
-    async fn long() -> Self {
+    pub(crate) async fn long() -> Self {
         Self::new(&[(10, running())]).await
     }
 
-    async fn run(&self) -> Result<Outcome, Problems> {
+    pub(crate) async fn run(&self) -> Result<Outcome, Problems> {
         let cluster = self.server.cluster(REQUEST, self.settings.deadlines.api, &self.progress).await;
         let mut interrupts = Interrupts::scripted(self.interrupts.lock().unwrap().take().unwrap());
         let submission = Submission {
@@ -75,7 +75,7 @@ impl Case {
             .expect("a submission hangs")
     }
 
-    async fn fails(&self) -> &'static str {
+    pub(crate) async fn fails(&self) -> &'static str {
         self.run().await.map(|outcome| panic!("{outcome:?}")).unwrap_err().code().as_str()
     }
 
@@ -85,16 +85,16 @@ impl Case {
         self.interrupt.send(Interrupt::Term).await.unwrap();
     }
 
-    fn said(&self, part: &str) -> bool {
+    pub(crate) fn said(&self, part: &str) -> bool {
         self.lines.lock().unwrap().iter().any(|line| line.contains(part))
     }
 
-    fn assert_nothing_left(&self) {
+    pub(crate) fn assert_nothing_left(&self) {
         assert_eq!(self.server.everything(), Vec::<String>::new());
     }
 
     /// After the launch: the pod and its name stay, door and Secret are gone.
-    fn assert_launched(&self) {
+    pub(crate) fn assert_launched(&self) {
         assert_eq!(self.server.objects("pods").len(), 1);
         assert_eq!(self.server.objects("secrets").len(), 0);
         let doors =
@@ -111,11 +111,14 @@ async fn d03_the_order_of_calls() {
     let prefix = &case.names.prefix;
     let writes: Vec<_> = case.server.writes().iter().map(|write| write.replace(prefix.as_str(), "X")).collect();
     assert_eq!(writes[..2], ["create secrets X-airlock-tls", "create pods X-driver"]);
-    let mut middle = writes[2..4].to_vec();
+    let mut middle = writes[2..5].to_vec();
     middle.sort();
-    assert_eq!(middle, ["create services X-driver-svc", "patch secrets X-airlock-tls"]);
-    assert_eq!(writes[4], "create services X-airlock-door");
-    let mut last = writes[5..].to_vec();
+    assert_eq!(
+        middle,
+        ["create networkpolicies X-policy", "create services X-driver-svc", "patch secrets X-airlock-tls"]
+    );
+    assert_eq!(writes[5], "create services X-airlock-door");
+    let mut last = writes[6..].to_vec();
     last.sort();
     assert_eq!(last, ["delete secrets X-airlock-tls", "delete services X-airlock-door"]);
     case.assert_launched();
