@@ -5,6 +5,7 @@ use futures::future::{join_all, try_join_all};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
+use shared::error_code::ErrorCode;
 
 use crate::cleanup::{Created, Kind};
 use crate::cluster::{Cluster, Namespaced};
@@ -14,6 +15,8 @@ use crate::objects::driver_pod::PodContext;
 use crate::objects::mounted_objects::{claims, config_maps, secrets};
 use crate::settings::Settings;
 use crate::settings::names::SubmissionNames;
+
+const EXISTING_CLAIM: &str = "a claim that exists needs its options.claimName only, no storageClass and no sizeLimit";
 
 /// The objects, as wanted or as made.
 #[derive(Clone)]
@@ -56,8 +59,9 @@ impl Mounted {
             dry_run(cluster, &self.config_maps),
             dry_run(cluster, &self.claims),
         );
-        let claims = claims.into_iter().map(|error| {
-            error.hint("a claim that exists needs its options.claimName only, no storageClass and no sizeLimit")
+        let claims = claims.into_iter().map(|error| match error.code() {
+            ErrorCode::NameTaken => error.hint(EXISTING_CLAIM),
+            _ => error,
         });
         secrets.into_iter().chain(config_maps).chain(claims).collect()
     }

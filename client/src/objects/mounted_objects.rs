@@ -1,4 +1,4 @@
-//! What the submission makes for the driver to mount, as plain functions: Secrets and ConfigMaps with files, claims on demand;
+//! What the submission makes for the driver to mount, as plain functions: Secrets and `ConfigMap`s with files, claims on demand;
 //! and how files stand in the pod. The driver server's own Secret is in `driver_objects`.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub fn secrets(driver: &DriverSettings, names: &SubmissionNames, context: &PodCo
     made(driver, names, Store::Secret).map(secret).collect()
 }
 
-/// The ConfigMaps. A file that is no text stands beside the texts.
+/// Each `ConfigMap`. A file that is no text stands beside the texts.
 #[must_use]
 pub fn config_maps(driver: &DriverSettings, names: &SubmissionNames, context: &PodContext) -> Vec<ConfigMap> {
     let config_map = |(name, files): (String, &FileContents)| {

@@ -37,6 +37,12 @@ impl SparkVersion {
         self.is_at_least(4, 1)
     }
 
+    /// Whether claims made on demand are `ReadWriteOnce` unless it is said.
+    #[must_use]
+    pub fn claims_are_read_write_once(&self) -> bool {
+        !self.is_at_least(4, 0)
+    }
+
     /// Whether executors get a network policy.
     #[must_use]
     pub fn makes_network_policy(&self) -> bool {

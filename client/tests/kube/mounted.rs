@@ -1,6 +1,8 @@
 //! What is made for the pod to mount, and the executors' network policy: made in order, owned, removed again, and asked for only
 //! where it is needed.
 
+use std::collections::BTreeSet;
+
 use client::settings::NetworkPolicyChoice;
 use client::settings::driver_files::{DriverFiles, Source, Store};
 use client::settings::driver_volume::{DriverVolume, NewClaim, VolumeSource};
@@ -11,6 +13,8 @@ use crate::api::{Fault, Rule, Step, status};
 use crate::submissions::Case;
 
 const SECRET: &str = "CANARY";
+/// The same in Base64, as Secrets are written.
+const ENCODED: &str = "Q0FOQVJZ";
 
 fn files(volume: &'static str, store: Store, suffix: &'static str) -> DriverFiles {
     let files = [("file".to_owned(), SECRET.as_bytes().to_vec().into())].into();
@@ -82,9 +86,12 @@ async fn t08_what_is_secret_is_in_the_secret_only() {
     let case = with_all(Case::short().await);
     case.run().await.unwrap();
     assert!(!case.said(SECRET));
-    let told = case.server.calls().into_iter().filter(|call| call.body.to_string().contains(SECRET));
-    let told: Vec<_> = told.map(|call| call.resource).collect();
-    assert!(told.iter().all(|resource| resource == "configmaps"), "{told:?}, and Secrets are encoded");
+    let told = |text: &str| {
+        let calls = case.server.calls().into_iter().filter(|call| call.body.to_string().contains(text));
+        calls.map(|call| call.resource).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(told(SECRET), ["configmaps".to_owned()].into());
+    assert_eq!(told(ENCODED), ["secrets".to_owned()].into());
 }
 
 #[tokio::test]

@@ -76,6 +76,7 @@ pub(crate) const DIFFERENCES: &[(&str, Side, &str)] = &[
     ("properties/spark.submit.deployMode", Ours, "plain client mode in the pod"),
     ("properties/spark.kubernetes.submitInDriver", Theirs, "the same"),
     ("properties/spark.kubernetes.resource.type", Theirs, "the same"),
+    ("properties/spark.airlock.driver.image", Theirs, "means nothing in the pod"),
     ("properties/spark.master", Either, "the API server as the driver reaches it"),
     ("properties/spark.app.submitTime", Ours, "set by their client, not by their builder"),
     ("properties/spark.jars.ivy", Ours, "where every user may write"),
@@ -105,6 +106,7 @@ pub(crate) const OLDER: &[(&str, (u32, u32), Side, &str)] = &[(
 pub(crate) const SINCE: &[(&str, (u32, u32))] = &[
     ("spark.driver.minMemoryOverhead", (4, 0)),
     ("spark.kubernetes.driver.label.id=", (4, 0)),
+    ("spark.kubernetes.driver.volumes.persistentVolumeClaim.spark-local-dir-made.annotation.", (4, 0)),
     ("spark.kubernetes.driver.volumes.hostPath.h.options.type", (4, 0)),
     ("spark.kubernetes.driver.volumes.persistentVolumeClaim.c.mount.subPathExpr", (4, 0)),
     ("spark.kubernetes.driver.securityContext.", (4, 3)),

@@ -70,7 +70,7 @@ pub struct SubmitArguments {
     /// kerberos principal that the driver logs in as
     #[arg(long, value_name = "NAME", allow_hyphen_values = true, help_heading = INPUTS)]
     pub principal: Option<String>,
-    /// its keytab: a file on this machine, or local:///PATH in the image
+    /// its keytab: a file on this machine, or `local:///PATH` in the image
     #[arg(long, value_name = "FILE", allow_hyphen_values = true, help_heading = INPUTS)]
     pub keytab: Option<String>,
 

@@ -49,7 +49,7 @@ pub(super) fn resolve(language: Language, version: &SparkVersion, reader: &mut R
         secret_env: secret_env(reader),
         node_selector: node_selector(reader),
         template: None,
-        volumes: volumes::volumes(reader),
+        volumes: volumes::volumes(version, reader),
         files: Vec::new(),
         secret_mounts: volumes::secret_mounts(reader),
         local_dirs: reader.must("spark.local.dir", volumes::local_dirs),

@@ -14,6 +14,7 @@ use crate::inputs::reference::split_list;
 use crate::settings::driver_volume::{DriverVolume, NewClaim, ON_DEMAND, VolumeSource};
 use crate::settings::kubernetes_syntax::{annotation, quantity};
 use crate::settings::names::ObjectName;
+use crate::settings::spark_version::SparkVersion;
 
 const PREFIX: &str = "spark.kubernetes.driver.volumes.";
 const SECRETS: &str = "spark.kubernetes.driver.secrets.";
@@ -35,7 +36,7 @@ const LEAST_BYTES: u64 = 1024;
 type Options<'a> = BTreeMap<&'a str, &'a str>;
 
 /// The volumes, by type and name.
-pub(super) fn volumes(reader: &mut Reader<'_>) -> Vec<DriverVolume> {
+pub(super) fn volumes(version: &SparkVersion, reader: &mut Reader<'_>) -> Vec<DriverVolume> {
     let conf = reader.conf;
     let mut groups: BTreeMap<(&str, &str), Options<'_>> = BTreeMap::new();
     for (rest, value) in conf.below(PREFIX) {
@@ -47,8 +48,9 @@ pub(super) fn volumes(reader: &mut Reader<'_>) -> Vec<DriverVolume> {
             _ => reader.bad_value(&format!("{PREFIX}{rest}"), value, &"a volume's key ends with TYPE.NAME.OPTION"),
         }
     }
-    let legacy = reader.flag("spark.kubernetes.legacy.useReadWriteOnceAccessMode");
-    let access_mode = if legacy { "ReadWriteOnce" } else { "ReadWriteOncePod" };
+    let key = "spark.kubernetes.legacy.useReadWriteOnceAccessMode";
+    let is_once = if reader.conf.get(key).is_some() { reader.flag(key) } else { version.claims_are_read_write_once() };
+    let access_mode = if is_once { "ReadWriteOnce" } else { "ReadWriteOncePod" };
     let volume = |((kind, name), options): ((_, _), Options<'_>)| volume(kind, name, &options, access_mode);
     let read: Vec<_> = groups.into_iter().map(volume).collect();
     let volumes: Vec<_> = read.into_iter().filter_map(|volume| reader.findings.keep(volume)).collect();
@@ -224,7 +226,7 @@ mod tests {
         let (mut conf, mut findings) = (SparkConf::default(), Findings::default());
         let pairs: Vec<String> = pairs.iter().map(|pair| format!("{PREFIX}{pair}")).collect();
         conf.add_conf(&pairs, &mut findings);
-        let found = volumes(&mut Reader { conf: &conf, findings: &mut findings });
+        let found = volumes(&SparkVersion::default(), &mut Reader { conf: &conf, findings: &mut findings });
         (found, findings.problems.iter().map(ToString::to_string).collect())
     }
 
