@@ -53,7 +53,6 @@ pub(crate) const DIFFERENCES: &[(&str, Side, &str)] = &[
     ("ConfigMap/*/metadata/labels", Ours, "to find and sweep"),
     ("Secret/*/metadata/labels", Ours, "the same"),
     ("Service/*/metadata/labels", Ours, "the same"),
-    ("NetworkPolicy/*/metadata/labels", Ours, "the same"),
     ("PersistentVolumeClaim/*/metadata/labels", Ours, "the same"),
     ("*/*/metadata/annotations/airlock|submission-id", Ours, "to know a submission again"),
     ("*/*/metadata/annotations/airlock|lease-until", Ours, "after it, leftovers are anyone's to remove"),
@@ -61,8 +60,6 @@ pub(crate) const DIFFERENCES: &[(&str, Side, &str)] = &[
     ("Service/*/spec/ports/airlock", Ours, "the driver server's port"),
     ("Service/*/spec/ports/*/protocol", Ours, "theirs is left to the API server, which says TCP too"),
     ("Service/*/spec/publishNotReadyAddresses", Either, "the name must hold before the pod is ready"),
-    ("Service/*/spec/selector/id", Theirs, "Spark's own labels select the driver"),
-    ("Service/*/spec/selector/e", Theirs, "the same"),
     ("Service/*/spec/selector/team", Theirs, "Spark's own labels select the driver"),
     ("Service/*/spec/selector/example.com|tier", Theirs, "the same"),
     ("Service/*/spec/ipFamilies", Theirs, "the cluster's own choice unless said otherwise"),
@@ -101,6 +98,13 @@ pub(crate) const OLDER: &[(&str, (u32, u32), Side, &str)] = &[(
     Ours,
     "Pod Security `restricted` asks for it whatever the version",
 )];
+
+/// Differences from versions since the one that is named.
+pub(crate) const NEWER: &[(&str, (u32, u32), Side, &str)] = &[
+    ("NetworkPolicy/*/metadata/labels", (4, 2), Ours, "to find and sweep"),
+    ("Service/*/spec/selector/id", (4, 0), Theirs, "Spark's own labels select the driver"),
+    ("Service/*/spec/selector/e", (4, 0), Theirs, "the same"),
+];
 
 /// Keys that Spark has known since a version; to know them for older drivers too does no harm.
 pub(crate) const SINCE: &[(&str, (u32, u32))] = &[

@@ -29,7 +29,7 @@ use client::settings::spark_version::SparkVersion;
 use serde_json::{Value, json};
 
 use crate::compare::Difference;
-use crate::differences::{DIFFERENCES, OLDER, SINCE, Side};
+use crate::differences::{DIFFERENCES, NEWER, OLDER, SINCE, Side};
 use crate::sets::{Set, sets};
 
 /// Our answer, and the question to Spark that the same settings make.
@@ -86,8 +86,10 @@ fn what_is_made_for_a_driver_is_what_spark_makes() {
     let is_new = |pair: &String| SINCE.iter().any(|(key, since)| pair.starts_with(key) && is_older(*since));
     let sets: Vec<_> = sets().into_iter().filter(|set| !set.conf.iter().any(is_new)).collect();
     assert!(sets.len() > 120, "{}", sets.len());
-    let older = OLDER.iter().filter(|(_, since, ..)| is_older(*since)).map(|(line, _, side, why)| (*line, *side, *why));
-    let lines: Vec<_> = DIFFERENCES.iter().copied().chain(older).collect();
+    let older = OLDER.iter().filter(|(_, since, ..)| is_older(*since));
+    let newer = NEWER.iter().filter(|(_, since, ..)| !is_older(*since));
+    let of_version = older.chain(newer).map(|(line, _, side, why)| (*line, *side, *why));
+    let lines: Vec<_> = DIFFERENCES.iter().copied().chain(of_version).collect();
     let (ours, questions): (Vec<_>, Vec<_>) = sets.iter().map(ours).unzip();
     let (mut used, mut wrong) = (BTreeSet::new(), BTreeMap::new());
     for ((set, ours), theirs) in sets.iter().zip(&ours).zip(oracle::theirs(&questions)) {
