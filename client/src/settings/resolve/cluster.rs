@@ -80,9 +80,8 @@ fn address(text: &str) -> Option<String> {
 pub(super) fn network_policy(version: &SparkVersion, reader: &mut Reader<'_>) -> NetworkPolicyChoice {
     reader.must("spark.airlock.networkPolicy", |text| match text {
         "auto" if version.makes_network_policy() => Ok(NetworkPolicyChoice::Auto),
-        "auto" => Ok(NetworkPolicyChoice::Never),
         "always" => Ok(NetworkPolicyChoice::Always),
-        "never" => Ok(NetworkPolicyChoice::Never),
+        "auto" | "never" => Ok(NetworkPolicyChoice::Never),
         _ => Err("it must be auto, always or never"),
     })
 }
