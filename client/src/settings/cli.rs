@@ -114,6 +114,7 @@ fn usage_error(error: &clap::Error, command: Option<&OsString>) -> SubmitError {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use shared::report::Failure;
 
     fn try_submit(words: &[&str]) -> Result<SubmitArguments, SubmitError> {
         let words = ["airlock", "submit"].iter().chain(words).map(OsString::from);
@@ -174,6 +175,57 @@ mod tests {
         assert_eq!(arguments.name.as_deref(), Some("---"));
         assert_eq!((arguments.jars.as_deref(), arguments.conf[0].as_str()), (Some("-a.jar"), "-k=v"));
         assert_eq!(arguments.application, ["r.jar"]);
+    }
+
+    fn driver_command(words: &[&str]) -> DriverCommand {
+        match parse(["airlock"].iter().chain(words).map(OsString::from)).unwrap() {
+            Parsed::Run(cli) => match cli.command {
+                Command::Driver(command) => command,
+                Command::Submit(submit) => panic!("a submission: {submit:?}"),
+            },
+            Parsed::Show(text) => panic!("{text}"),
+        }
+    }
+
+    #[test]
+    fn kill_and_status_of_submit_are_the_commands_of_that_name() {
+        let words = ["submit", "--master", "k8s://h", "--kill", "n:pi*", "-c", "spark.a=1", "--name", "x"];
+        let DriverCommand::Kill(kill) = driver_command(&words) else { panic!("no kill") };
+        assert_eq!((kill.names, kill.as_submit), (vec!["n:pi*".to_owned()], true));
+        assert_eq!(
+            (kill.cluster.master.as_deref(), kill.cluster.conf),
+            (Some("k8s://h"), vec!["spark.a=1".to_owned()])
+        );
+        assert!(matches!(driver_command(&["submit", "--status=x"]), DriverCommand::Status(status) if status.as_submit));
+        assert!(matches!(driver_command(&["kill", "a", "b"]), DriverCommand::Kill(kill) if !kill.as_submit));
+    }
+
+    #[test]
+    fn kill_and_status_go_with_nothing_to_submit_and_not_together() {
+        for words in [&["--kill", "x", "a.jar"][..], &["--kill", "x", "--status", "y"], &["--status", "x", "--unknown"]]
+        {
+            assert_eq!(try_submit(words).unwrap_err().code(), ErrorCode::Usage, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn flags_of_driver_commands_stand_for_properties() {
+        let words = ["attach", "-n", "team", "--context", "c", "--logs", "pi"];
+        let expected = [
+            ("--namespace", "spark.kubernetes.namespace", "team"),
+            ("--context", "spark.kubernetes.context", "c"),
+            ("--logs", "spark.airlock.followLogs", "true"),
+        ];
+        assert_eq!(driver_command(&words).properties(), expected);
+    }
+
+    #[test]
+    fn a_missing_name_is_named_with_the_help_of_its_command() {
+        for command in ["kill", "status", "logs", "attach"] {
+            let error = parse(["airlock", command].map(OsString::from)).unwrap_err();
+            assert!(error.to_string().contains("<NAME>"), "{error}");
+            assert_eq!(error.hints(), [format!("airlock {command} --help lists the options")]);
+        }
     }
 
     #[test]

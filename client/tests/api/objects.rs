@@ -39,7 +39,9 @@ impl Objects {
 
     pub(crate) fn list(&self, resource: &str, namespace: &str, labels: &str) -> Value {
         let wanted: Vec<_> = labels.split(',').filter_map(|pair| pair.split_once('=')).collect();
-        let here = |object: &Value| namespace.is_empty() || object["metadata"]["namespace"] == *namespace;
+        // An object without one is wherever it is looked for.
+        let elsewhere = |place: &str| !namespace.is_empty() && place != namespace;
+        let here = |object: &Value| !object["metadata"]["namespace"].as_str().is_some_and(elsewhere);
         let items: Vec<_> = self
             .all
             .iter()

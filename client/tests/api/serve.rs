@@ -267,7 +267,7 @@ fn carry_out(shared: &Shared, call: &Call, query: &HashMap<String, String>) -> R
         ("list", "events") => Ok(json!({"kind": "EventList", "metadata": {}, "items": inner.events})),
         ("list", resource) => Ok(inner.objects.list(resource, &call.namespace, labels)),
         ("create", resource) => inner.objects.create(resource, call.body.clone(), call.dry_run),
-        ("get", resource) => inner.objects.get(resource, &call.name),
+        ("get", resource) => inner.objects.get(resource, &call.name).and_then(|object| in_namespace(object, call)),
         ("patch", resource) => inner.objects.patch(resource, &call.name, &call.body),
         ("delete", resource) => inner.objects.delete(resource, &call.name, &call.body),
         _ => Err(status((404, "NotFound", "no such path"))),
@@ -280,6 +280,12 @@ fn carry_out(shared: &Shared, call: &Call, query: &HashMap<String, String>) -> R
         tokio::spawn(live(shared.clone(), life));
     }
     outcome
+}
+
+/// The object, if it is in the namespace that was asked.
+fn in_namespace(object: Value, call: &Call) -> Result<Value, Value> {
+    let elsewhere = object["metadata"]["namespace"].as_str().is_some_and(|namespace| namespace != call.namespace);
+    if elsewhere { Err(status((404, "NotFound", "not in this namespace"))) } else { Ok(object) }
 }
 
 async fn live(shared: Shared, life: Vec<(Duration, Value)>) {

@@ -5,6 +5,7 @@
 #[path = "../api/mod.rs"]
 mod api;
 mod calls;
+mod command_lines;
 mod commands;
 mod mounted;
 mod pods;

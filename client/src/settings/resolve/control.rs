@@ -60,3 +60,7 @@ pub fn control(command: &DriverCommand, environment: &Environment) -> (Result<Co
     let Findings { problems, warnings } = findings;
     (Problems::check(problems).map(|()| settings), warnings)
 }
+
+#[cfg(test)]
+#[path = "control_tests.rs"]
+mod tests;
