@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 
@@ -75,7 +75,7 @@ pub fn status_asked_for(pod: &Pod) -> String {
 fn block(pod: &Pod) -> String {
     let spec = pod.spec.as_ref();
     let volumes = spec.and_then(|spec| spec.volumes.as_ref());
-    let volumes: Vec<_> = volumes.into_iter().flatten().map(|volume| volume.name.as_str()).collect();
+    let volumes = volumes.into_iter().flatten().map(|volume| volume.name.as_str()).collect::<Vec<_>>().join(", ");
     let status = pod.status.as_ref();
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
@@ -87,15 +87,13 @@ fn block(pod: &Pod) -> String {
     line("pod uid", &pod.uid().unwrap_or_default());
     line("creation time", &time(pod.metadata.creation_timestamp.as_ref()));
     line("service account name", spec.and_then(|spec| spec.service_account_name.as_deref()).unwrap_or("N/A"));
-    line("volumes", &volumes.join(", "));
+    line("volumes", if volumes.is_empty() { "N/A" } else { &volumes });
     line("node name", spec.and_then(|spec| spec.node_name.as_deref()).unwrap_or("N/A"));
     line("start time", &time(status.and_then(|status| status.start_time.as_ref())));
-    line("phase", phase(pod));
-    text.push_str("\n\t container status:");
-    for container in containers(pod) {
-        text.push_str(&container_lines(container, "\t\t "));
-    }
-    text
+    line("phase", status.and_then(|status| status.phase.as_deref()).unwrap_or("N/A"));
+    let containers: Vec<_> = containers(pod).map(|container| container_lines(container, "\t\t ")).collect();
+    line("container status", if containers.is_empty() { "N/A" } else { "" });
+    text + &containers.join("\n\n")
 }
 
 /// How each container ended.
@@ -132,8 +130,8 @@ fn container_lines(container: &ContainerStatus, indent: &str) -> String {
     };
     line("container name", &container.name);
     line("container image", &container.image);
-    let Some(state) = &container.state else { return text };
-    line("container state", state_name(state));
+    let state = container.state.clone().unwrap_or_default();
+    line("container state", if state == ContainerState::default() { "N/A" } else { state_name(&state) });
     if let Some(running) = &state.running {
         line("container started at", &time(running.started_at.as_ref()));
     }

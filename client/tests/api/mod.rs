@@ -10,5 +10,5 @@ mod watches;
 
 pub(crate) use faults::{Fault, Rule};
 pub(crate) use objects::{GONE, status};
-pub(crate) use serve::ApiServer;
+pub(crate) use serve::{ApiServer, Call};
 pub(crate) use transfer::{FakeTransfer, Step};

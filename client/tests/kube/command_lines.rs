@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::api::{ApiServer, Fault, Rule, status};
 use crate::pods::{ended, running};
 
-async fn server() -> ApiServer {
+pub(crate) async fn server() -> ApiServer {
     let server = ApiServer::start().await;
     let labels = json!({"spark-role": "driver", "spark-app-selector": "spark-01", "spark-app-name": "pi"});
     server.put(
@@ -19,7 +19,7 @@ async fn server() -> ApiServer {
 }
 
 /// `airlock` with `words`, without this machine's Spark and clusters, on `server`: status, stdout, stderr.
-async fn airlock(server: &ApiServer, words: &[&str]) -> (i32, String, String) {
+pub(crate) async fn airlock(server: &ApiServer, words: &[&str]) -> (i32, String, String) {
     let (master, words): (_, Vec<_>) =
         (format!("k8s://{}", server.url), words.iter().map(ToString::to_string).collect());
     let running = tokio::task::spawn_blocking(move || {

@@ -12,4 +12,5 @@ mod pods;
 mod submissions;
 #[path = "../../src/test_settings.rs"]
 mod test_settings;
+mod upstream_control;
 mod watching;
