@@ -35,6 +35,29 @@ fn launch_of(directory: &TempDir, words: &[&str]) -> Launch {
 }
 
 #[test]
+fn executors_find_hadoops_configuration_by_the_name_of_its_object() {
+    let directory = files(&["conf/core-site.xml"]);
+    let settings = |words: &[&str], environment: &Environment| {
+        let words = ["airlock", "submit", "-c", "spark.kubernetes.container.image=spark:4"].iter().chain(words);
+        let Parsed::Run(cli) = cli::parse(words.map(OsString::from)).unwrap() else { panic!("help") };
+        let Command::Submit(arguments) = cli.command;
+        prepare(&arguments, environment).0.unwrap()
+    };
+    let here = Environment { hadoop_conf_dir: Some(directory.path().join("conf")), ..Environment::default() };
+    let words = ["--class", "M", "local:///a.jar"];
+    let theirs = [&["-c", "spark.kubernetes.hadoop.configMapName=theirs"], &words[..]].concat();
+    let names = SubmissionNames::new("M", None, &[0xab; 24]);
+    let namespace = ObjectName::label("jobs").unwrap();
+    for (prepared, name) in [
+        (settings(&words, &here), format!("{}-hadoop-config", names.prefix)),
+        (settings(&theirs, &Environment::default()), "theirs".to_owned()),
+    ] {
+        let launch = launch(&prepared.settings, &prepared.inputs, &names, &namespace, UNIX_EPOCH);
+        assert_eq!(launch.properties["spark.kubernetes.executor.hadoopConfigMapName"], name);
+    }
+}
+
+#[test]
 fn a_jar_with_everything() {
     let directory = files(&["app.jar", "a/dep.jar", "b/dep.jar", "q-1.sql", "env.tgz", "util.py"]);
     let launch = launch_of(

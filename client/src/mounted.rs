@@ -1,5 +1,5 @@
-//! What the submission makes before its pod, since the pod mounts it: first asked about, then created all at once, then given to
-//! the pod, so that it goes with it. What the objects hold is known by `objects/mounted_objects`.
+//! What the submission makes before its pod, since the pod mounts it: first asked about, then created all at once, then
+//! given to the pod, so that it goes with it. What the objects hold is known by `objects/mounted_objects`.
 
 use futures::future::{join_all, try_join_all};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret};

@@ -1,6 +1,6 @@
 //! A submit that passes by removes what earlier ones left behind before their launch, once the lease on it is long over:
-//! doors, since ports are scarce, and what pods mount, since a submit that dies right after making it leaves it without an
-//! owner. A list call for each, and nothing that a missing right or a busy server could spoil.
+//! doors, since ports are scarce, and what pods mount, since a submit that dies right after making it leaves it without
+//! an owner. A list call for each, and nothing that a missing right or a busy server could spoil.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Secret, Service};

@@ -1,6 +1,6 @@
 //! Files of this machine that the driver finds mounted, as with upstream: credentials for the API server, Hadoop's
-//! configuration, Kerberos' files. They are read whole before anything is created, since they go into objects and not into the
-//! bundle: executors mount one of them too, and the driver finds them where upstream's finds them.
+//! configuration, Kerberos' files. They are read whole before anything is created, since they go into objects and not
+//! into the bundle: executors mount one of them too, and the driver finds them where upstream's does.
 
 mod credentials;
 mod hadoop;

@@ -1,5 +1,5 @@
-//! What the submission makes for the driver to mount, as plain functions: Secrets and `ConfigMap`s with files, claims on demand;
-//! and how files stand in the pod. The driver server's own Secret is in `driver_objects`.
+//! What the submission makes for the driver to mount, as plain functions: Secrets and `ConfigMap`s with files, claims on
+//! demand; and how files stand in the pod. The driver server's own Secret is in `driver_objects`.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::objects::driver_pod::driver_pod;
 use crate::settings::Settings;
+use crate::settings::driver_files::CREDENTIALS_VOLUME;
 use crate::settings::driver_volume::DriverVolume;
 use crate::settings::names::ObjectName;
 use crate::test_settings::{context, names, settings};
@@ -64,6 +65,20 @@ fn t08_what_is_secret_stands_in_the_secret_and_is_shown_nowhere() {
     let pod = driver_pod(&settings, &names(), &context());
     assert!(!serde_json::to_string(&pod).unwrap().contains("CANARY"));
     assert!(!format!("{settings:?}").contains("CANARY"));
+}
+
+#[test]
+fn a_driver_with_credentials_of_its_own_has_no_service_account() {
+    let mut settings = with_all();
+    let account = |settings: &Settings| driver_pod(settings, &names(), &context()).spec.unwrap().service_account_name;
+    assert_eq!(account(&settings).as_deref(), Some("spark"));
+    settings.driver.files.push(files(
+        CREDENTIALS_VOLUME,
+        Store::Secret,
+        "-kubernetes-credentials",
+        &[("ca-cert", b"")],
+    ));
+    assert_eq!(account(&settings), None);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Upstream's network policy for executors (since Spark 4.2), as a plain function: they take connections from pods of the same
-//! application only. The driver is not in it, so that the door stays reachable.
+//! Upstream's network policy for executors (since Spark 4.2), as a plain function: they take connections from pods of
+//! the same application only. The driver is not in it, so that the door stays reachable.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Files that the driver finds mounted, as checked values: from a Secret or `ConfigMap` that is there already, or from one that
-//! the submission makes. Which files they are is decided in `inputs/driver_files`; the objects are in
+//! Files that the driver finds mounted, as checked values: from a Secret or `ConfigMap` that is there already, or from
+//! one that the submission makes. Which files they are is decided in `inputs/driver_files`; the objects are in
 //! `objects/mounted_objects`.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! What is made for the pod to mount, and the executors' network policy: made in order, owned, removed again, and asked for only
-//! where it is needed.
+//! What is made for the pod to mount, and the executors' network policy: made in order, owned, removed again, and asked
+//! for only where it is needed.
 
 use std::collections::BTreeSet;
 

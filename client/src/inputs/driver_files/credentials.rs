@@ -1,5 +1,5 @@
-//! What the driver proves itself with to the API server, in place of its service account: files of this machine, or paths that
-//! its image or template provides. Upstream's step `DriverKubernetesCredentials`.
+//! What the driver proves itself with to the API server, in place of its service account: files of this machine, or
+//! paths that its image or template provides. Upstream's step `DriverKubernetesCredentials`.
 
 use secrecy::{ExposeSecret, SecretSlice};
 

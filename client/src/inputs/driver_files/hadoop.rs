@@ -1,5 +1,5 @@
-//! Hadoop's configuration, from `$HADOOP_CONF_DIR` or a `ConfigMap` that is there already. Executors mount it too, so it must
-//! be an object. Upstream's step `HadoopConfDriver`.
+//! Hadoop's configuration, from `$HADOOP_CONF_DIR` or a `ConfigMap` that is there already. Executors mount it too, so it
+//! must be an object. Upstream's step `HadoopConfDriver`.
 
 use std::path::{Path, PathBuf};
 

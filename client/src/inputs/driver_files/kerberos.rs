@@ -1,5 +1,5 @@
-//! Kerberos: `krb5.conf`, a keytab, Hadoop's delegation tokens. Upstream's step `KerberosConfDriver`, except for what needs
-//! Hadoop's classes: with a ticket alone, spark-submit fetches tokens itself. That is said, with the ways out.
+//! Kerberos: `krb5.conf`, a keytab, Hadoop's delegation tokens. Upstream's step `KerberosConfDriver`, except for what
+//! needs Hadoop's classes: with a ticket alone, spark-submit fetches tokens itself. That is said, with the ways out.
 
 use std::path::Path;
 
@@ -40,8 +40,8 @@ pub(super) fn read(look: &mut Look<'_>, proxy_user: bool) {
     let has_tokens = tokens(look, has_keytab, is_sent);
     if !has_keytab && !has_tokens && is_secured(look) {
         look.findings.warn(format!(
-            "Hadoop is secured by Kerberos, and the driver gets no tokens: airlock cannot fetch them as spark-submit does; \
-             give --principal and --keytab, or a Secret with tokens ({TOKEN_SECRET_KEY}), or ${TOKEN_VARIABLE}"
+            "Hadoop is secured by Kerberos, and the driver gets no tokens: airlock cannot fetch them as spark-submit \
+             does; give --principal and --keytab, or a Secret with tokens ({TOKEN_SECRET_KEY}), or ${TOKEN_VARIABLE}"
         ));
     }
 }
