@@ -40,7 +40,7 @@ fn executors_find_hadoops_configuration_by_the_name_of_its_object() {
     let settings = |words: &[&str], environment: &Environment| {
         let words = ["airlock", "submit", "-c", "spark.kubernetes.container.image=spark:4"].iter().chain(words);
         let Parsed::Run(cli) = cli::parse(words.map(OsString::from)).unwrap() else { panic!("help") };
-        let Command::Submit(arguments) = cli.command;
+        let Command::Submit(arguments) = cli.command else { panic!("no submission") };
         prepare(&arguments, environment).0.unwrap()
     };
     let here = Environment { hadoop_conf_dir: Some(directory.path().join("conf")), ..Environment::default() };

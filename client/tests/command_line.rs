@@ -33,8 +33,9 @@ fn p03_an_unknown_option_is_64_and_named_in_one_line() {
     let (status, stdout, stderr) = submit(&folder, &["--packges", "x", "a.jar"]);
     assert_eq!((status, stdout.as_str()), (64, ""));
     assert!(stderr.starts_with("airlock: E_USAGE: unknown option \"--packges\""), "{stderr}");
-    let (status, _, stderr) = submit(&folder, &["--keytab", "k", "a.jar"]);
-    assert_eq!((status, stderr.as_str()), (64, "airlock: E_USAGE: --keytab comes with a later version\n"));
+    let (status, _, stderr) = submit(&folder, &["--remote", "sc://h", "a.jar"]);
+    let expected = "airlock: E_USAGE: --remote is for spark connect clients, not for a submission\n";
+    assert_eq!((status, stderr.as_str()), (64, expected));
 }
 
 #[test]
@@ -90,7 +91,7 @@ fn a_dry_run_shows_every_object_and_no_secret_and_needs_no_cluster() {
     let (status, stdout, stderr) = submit(&folder, &[&words[..], &["--password=hunter2", "two\nlines"]].concat());
     assert_eq!(status, 0, "{stderr}");
     let kinds: Vec<_> = stdout.lines().filter_map(|line| line.strip_prefix("kind: ")).collect();
-    assert_eq!(kinds, ["Secret", "Pod", "Service", "Service"]);
+    assert_eq!(kinds, ["Secret", "Pod", "Service", "NetworkPolicy", "Service"]);
     for part in ["app/job.py", "spark.my.token=*", "two\\nlines", "namespace: default"] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }

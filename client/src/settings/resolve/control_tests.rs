@@ -34,7 +34,7 @@ fn the_defaults_of_submit_are_read_and_flags_go_over_them() {
     let directory = tempfile::tempdir().unwrap();
     let text = "spark.kubernetes.namespace defaults\nspark.kubernetes.context c\nspark.airlock.timeout.api 7s\n";
     std::fs::write(directory.path().join("spark-defaults.conf"), text).unwrap();
-    let environment = Environment { spark_conf_dir: Some(directory.path().to_owned()), spark_home: None };
+    let environment = Environment { spark_conf_dir: Some(directory.path().to_owned()), ..Environment::default() };
     let settings = control(&command(&["-n", "flag"]), &environment).0.unwrap();
     assert_eq!(settings.namespace.unwrap().as_str(), "flag");
     assert_eq!((settings.access.context.as_deref(), settings.api), (Some("c"), Duration::from_secs(7)));
