@@ -6,13 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{
-    Capabilities, Container, Pod, PodSpec, ResourceRequirements, SeccompProfile, SecurityContext,
-};
+use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, ResourceRequirements, SecurityContext};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use shared::driver_contract as contract;
 
-use crate::objects::driver_pod::DRIVER_CONTAINER;
+use crate::objects::driver_pod::{DRIVER_CONTAINER, confined};
 use crate::objects::driver_volumes::{SCRATCH_VOLUME, mount};
 
 /// Name of the init container.
@@ -68,14 +66,12 @@ fn resources(driver: &ResourceRequirements) -> ResourceRequirements {
 fn security_context(driver: SecurityContext) -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(false),
-        capabilities: Some(Capabilities { add: None, drop: Some(vec!["ALL".to_owned()]) }),
         read_only_root_filesystem: Some(true),
         run_as_group: driver.run_as_group,
         run_as_non_root: driver.run_as_non_root,
         run_as_user: driver.run_as_user,
         se_linux_options: driver.se_linux_options,
-        seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".to_owned(), localhost_profile: None }),
-        ..SecurityContext::default()
+        ..confined()
     }
 }
 

@@ -25,7 +25,7 @@ use crate::objects::driver_tmp::with_writable_tmp;
 use crate::objects::driver_volumes;
 use crate::settings::driver_files::CREDENTIALS_VOLUME;
 use crate::settings::memory::Memory;
-use crate::settings::names::{ObjectName, SubmissionNames};
+use crate::settings::names::SubmissionNames;
 use crate::settings::spark_version::SparkVersion;
 use crate::settings::{Deadlines, DriverPorts, DriverSettings, Settings};
 
@@ -134,7 +134,7 @@ pub fn annotations(names: &SubmissionNames, context: &PodContext) -> BTreeMap<St
 
 /// Metadata that every object of the submission has.
 #[must_use]
-pub fn object_meta(names: &SubmissionNames, context: &PodContext, name: &ObjectName) -> ObjectMeta {
+pub fn object_meta(names: &SubmissionNames, context: &PodContext, name: &impl ToString) -> ObjectMeta {
     ObjectMeta {
         name: Some(name.to_string()),
         namespace: Some(context.namespace.clone()),
@@ -258,8 +258,15 @@ fn resources(driver: &DriverSettings, bundle_bytes: u64) -> ResourceRequirements
 fn security_context(allow_privilege_escalation: bool, non_root: bool) -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(allow_privilege_escalation),
-        capabilities: Some(Capabilities { add: None, drop: Some(vec!["ALL".to_owned()]) }),
         run_as_non_root: non_root.then_some(true),
+        ..confined()
+    }
+}
+
+/// What Pod Security `restricted` asks of every container, whatever user it runs as.
+pub(crate) fn confined() -> SecurityContext {
+    SecurityContext {
+        capabilities: Some(Capabilities { add: None, drop: Some(vec!["ALL".to_owned()]) }),
         seccomp_profile: Some(SeccompProfile { type_: "RuntimeDefault".to_owned(), localhost_profile: None }),
         ..SecurityContext::default()
     }

@@ -9,10 +9,9 @@ use k8s_openapi::api::core::v1::{
     SecretVolumeSource, Volume, VolumeMount, VolumeResourceRequirements,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use secrecy::ExposeSecret;
 
-use crate::objects::driver_pod::{PodContext, annotations, labels, over};
+use crate::objects::driver_pod::{PodContext, object_meta, over};
 use crate::settings::DriverSettings;
 use crate::settings::driver_files::{DriverFiles, FileContents, Source, Store};
 use crate::settings::driver_volume::{NewClaim, VolumeSource};
@@ -22,7 +21,7 @@ use crate::settings::names::SubmissionNames;
 #[must_use]
 pub fn secrets(driver: &DriverSettings, names: &SubmissionNames, context: &PodContext) -> Vec<Secret> {
     let secret = |(name, files): (String, &FileContents)| Secret {
-        metadata: metadata(names, context, name),
+        metadata: object_meta(names, context, &name),
         data: Some(bytes(files).collect()),
         immutable: Some(true),
         ..Secret::default()
@@ -42,7 +41,7 @@ pub fn config_maps(driver: &DriverSettings, names: &SubmissionNames, context: &P
             }
         }
         ConfigMap {
-            metadata: metadata(names, context, name),
+            metadata: object_meta(names, context, &name),
             data: Some(data),
             binary_data: (!binary_data.is_empty()).then_some(binary_data),
             immutable: Some(true),
@@ -59,11 +58,11 @@ pub fn claims(driver: &DriverSettings, names: &SubmissionNames, context: &PodCon
         VolumeSource::NewClaim(claim) => Some((index, claim)),
         _ => None,
     });
-    new.map(|(index, given)| claim(given, given.name(names, index), names, context)).collect()
+    new.map(|(index, given)| claim(given, &given.name(names, index), names, context)).collect()
 }
 
-fn claim(given: &NewClaim, name: String, names: &SubmissionNames, context: &PodContext) -> PersistentVolumeClaim {
-    let mut metadata = metadata(names, context, name);
+fn claim(given: &NewClaim, name: &str, names: &SubmissionNames, context: &PodContext) -> PersistentVolumeClaim {
+    let mut metadata = object_meta(names, context, &name);
     metadata.labels = Some(over(&given.labels, metadata.labels.unwrap_or_default()));
     metadata.annotations = Some(over(&given.annotations, metadata.annotations.unwrap_or_default()));
     let requests = [("storage".to_owned(), Quantity(given.size.clone()))].into();
@@ -128,16 +127,6 @@ fn made<'a>(
 
 fn bytes(files: &FileContents) -> impl Iterator<Item = (String, ByteString)> {
     files.iter().map(|(name, content)| (name.clone(), ByteString(content.expose_secret().to_vec())))
-}
-
-fn metadata(names: &SubmissionNames, context: &PodContext, name: String) -> ObjectMeta {
-    ObjectMeta {
-        name: Some(name),
-        namespace: Some(context.namespace.clone()),
-        labels: Some(labels(names, context)),
-        annotations: Some(annotations(names, context)),
-        ..ObjectMeta::default()
-    }
 }
 
 #[cfg(test)]

@@ -4,22 +4,16 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicySpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, OwnerReference};
 
-use crate::objects::driver_pod::{APP_LABEL, PodContext, annotations, labels};
+use crate::objects::driver_pod::{APP_LABEL, PodContext, object_meta};
 use crate::settings::names::SubmissionNames;
 
 /// The policy.
 #[must_use]
 pub fn network_policy(names: &SubmissionNames, context: &PodContext, owner: Option<&OwnerReference>) -> NetworkPolicy {
-    let metadata = ObjectMeta {
-        name: Some(names.beside("-policy")),
-        namespace: Some(context.namespace.clone()),
-        labels: Some(labels(names, context)),
-        annotations: Some(annotations(names, context)),
-        owner_references: owner.map(|owner| vec![owner.clone()]),
-        ..ObjectMeta::default()
-    };
+    let mut metadata = object_meta(names, context, &names.beside("-policy"));
+    metadata.owner_references = owner.map(|owner| vec![owner.clone()]);
     let application = (APP_LABEL, names.app_id.as_str());
     let peer = NetworkPolicyPeer { pod_selector: Some(pods(&[application])), ..NetworkPolicyPeer::default() };
     let spec = NetworkPolicySpec {
