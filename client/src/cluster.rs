@@ -4,6 +4,8 @@
 
 pub mod api_error;
 pub mod back_off;
+pub mod connection;
+pub mod credentials;
 pub mod kube_access;
 pub mod kubeconfig;
 pub mod retry_after;
@@ -11,12 +13,13 @@ pub mod rights;
 
 use std::fmt::Debug;
 use std::future::Future;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::AsyncBufRead;
-use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
 use kube::api::{Api, DeleteParams, ListParams, LogParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
@@ -25,6 +28,7 @@ use shared::error_code::ErrorCode;
 
 use crate::cluster::api_error::{Trouble, Verdict, explain, judge};
 use crate::cluster::back_off::BackOff;
+use crate::cluster::connection::Connection;
 use crate::error::SubmitError;
 use crate::progress::Progress;
 
@@ -52,7 +56,7 @@ impl<K> Namespaced for K where
 
 /// One namespace of one cluster, as one user sees it.
 pub struct Cluster {
-    client: Client,
+    connection: Arc<Connection>,
     namespace: String,
     /// For one request.
     request_timeout: Duration,
@@ -72,8 +76,13 @@ pub enum Removal {
     WasGone,
 }
 
-/// A call that failed for good, and what kind of failure it is.
-struct Refused(Verdict, SubmitError);
+/// A call that failed for good.
+struct Refused {
+    verdict: Verdict,
+    error: SubmitError,
+    /// An earlier try's answer was lost: whatever was asked for may have been done by it.
+    maybe_done: bool,
+}
 
 /// One try that failed.
 enum Failed {
@@ -91,24 +100,25 @@ impl Failed {
 }
 
 impl Cluster {
-    /// Calls through `client` in `namespace`: `request_timeout` for one request, `patience` for all tries of one call.
+    /// Calls through `connection` in `namespace`: `request_timeout` for one request, `patience` for all tries of one call.
     #[must_use]
     pub fn new(
-        client: Client,
+        connection: impl Into<Connection>,
         namespace: impl Into<String>,
         request_timeout: Duration,
         patience: Duration,
         progress: Progress,
     ) -> Self {
         let answered = AtomicBool::new(false);
-        Self { client, namespace: namespace.into(), request_timeout, patience, answered, progress }
+        let connection = Arc::new(connection.into());
+        Self { connection, namespace: namespace.into(), request_timeout, patience, answered, progress }
     }
 
     /// The same cluster, another namespace.
     #[must_use]
     pub fn in_namespace(&self, namespace: &str) -> Self {
         Self {
-            client: self.client.clone(),
+            connection: self.connection.clone(),
             namespace: namespace.to_owned(),
             request_timeout: self.request_timeout,
             patience: self.patience,
@@ -132,28 +142,30 @@ impl Cluster {
     /// The client, for calls that are no single request.
     #[must_use]
     pub fn client(&self) -> Client {
-        self.client.clone()
+        self.connection.client()
     }
 
     /// The objects of one kind in the namespace.
     #[must_use]
     pub fn api<K: Namespaced>(&self) -> Api<K> {
-        Api::namespaced(self.client.clone(), &self.namespace)
+        Api::namespaced(self.client(), &self.namespace)
     }
 
     /// Creates `object`, exactly once. One that is there already is ours if an earlier try of this call may have made it
     /// and it carries our submission id.
     pub async fn create<K: Namespaced>(&self, object: &K) -> Result<K, SubmitError> {
-        let (api, what) = (self.api::<K>(), self.what::<K>(&object.name_any()));
+        let what = self.what::<K>(&object.name_any());
         let action = format!("create {what}");
-        let (mut back_off, mut maybe_made) = (BackOff::new(self.patience), false);
+        let (mut back_off, mut maybe_made, mut renewed) = (BackOff::new(self.patience), false, false);
         loop {
-            let failed = match self.once(api.create(&post(false), object)).await {
+            let number = self.connection.number();
+            let failed = match self.once(self.api::<K>().create(&post(false), object)).await {
                 Ok(created) => return Ok(created),
                 Err(failed) => failed,
             };
             let verdict = failed.verdict();
             let delay = match verdict {
+                Verdict::Unauthorized if self.renew(number, &mut renewed).await => continue,
                 Verdict::Exists | Verdict::Again(Trouble::Unknown, _) => {
                     maybe_made |= verdict != Verdict::Exists;
                     if let Some(found) = self.find::<K>(&object.name_any()).await? {
@@ -172,50 +184,53 @@ impl Cluster {
 
     /// Asks the server whether it would create `object`. Nothing is created.
     pub async fn dry_run<K: Namespaced>(&self, object: &K) -> Result<(), SubmitError> {
-        let (api, what, params) = (self.api::<K>(), self.what::<K>(&object.name_any()), post(true));
-        match self.repeat(&format!("create {what}"), || api.create(&params, object)).await {
+        let (what, params) = (self.what::<K>(&object.name_any()), &post(true));
+        let create = |api: Api<K>| async move { api.create(params, object).await };
+        match self.repeat(&format!("create {what}"), || create(self.api())).await {
             Ok(_) => Ok(()),
-            Err(Refused(Verdict::Exists, _)) => match self.find::<K>(&object.name_any()).await? {
+            Err(Refused { verdict: Verdict::Exists, .. }) => match self.find::<K>(&object.name_any()).await? {
                 Some(found) => recognise(found, object, false, &what).map(drop),
                 None => Ok(()),
             },
-            Err(Refused(_, error)) => Err(error),
+            Err(refused) => Err(refused.into()),
         }
     }
 
     /// The object, if it exists.
     pub async fn find<K: Namespaced>(&self, name: &str) -> Result<Option<K>, SubmitError> {
-        let api = self.api::<K>();
-        self.repeat(&format!("read {}", self.what::<K>(name)), || api.get_opt(name)).await.map_err(SubmitError::from)
+        let read = |api: Api<K>| async move { api.get_opt(name).await };
+        Ok(self.repeat(&format!("read {}", self.what::<K>(name)), || read(self.api())).await?)
     }
 
     /// All objects of a kind with these labels.
     pub async fn list<K: Namespaced>(&self, params: &ListParams) -> Result<Vec<K>, SubmitError> {
         let action = format!("list {} in {}", K::plural(&()), self.namespace);
-        let api = self.api::<K>();
-        Ok(self.repeat(&action, || api.list(params)).await?.items)
+        let list = |api: Api<K>| async move { api.list(params).await };
+        Ok(self.repeat(&action, || list(self.api())).await?.items)
     }
 
     /// The same for all namespaces.
     pub async fn list_everywhere<K: Namespaced>(&self, params: &ListParams) -> Result<Vec<K>, SubmitError> {
         let action = format!("list {} in all namespaces", K::plural(&()));
-        let api = Api::<K>::all(self.client.clone());
-        Ok(self.repeat(&action, || api.list(params)).await?.items)
+        let list = |api: Api<K>| async move { api.list(params).await };
+        Ok(self.repeat(&action, || list(Api::all(self.client()))).await?.items)
     }
 
     /// Opens a pod's log.
     pub async fn open_log(&self, pod: &str, params: &LogParams) -> Result<impl AsyncBufRead, SubmitError> {
-        let (api, action) = (self.api::<Pod>(), format!("get pods/log of {}", self.what::<Pod>(pod)));
-        Ok(self.repeat(&action, || api.log_stream(pod, params)).await?)
+        let action = format!("get pods/log of {}", self.what::<Pod>(pod));
+        let open = |api: Api<Pod>| async move { api.log_stream(pod, params).await };
+        Ok(self.repeat(&action, || open(self.api())).await?)
     }
 
-    /// Lists objects through `api` that have no namespace, nodes for example.
-    pub async fn list_all<K>(&self, api: &Api<K>) -> Result<Vec<K>, SubmitError>
+    /// Lists objects that have no namespace, nodes for example.
+    pub async fn list_all<K>(&self) -> Result<Vec<K>, SubmitError>
     where
-        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
+        K: Resource<Scope = ClusterResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
     {
-        let (action, params) = (format!("list {}", K::plural(&())), ListParams::default());
-        Ok(self.repeat(&action, || api.list(&params)).await?.items)
+        let (action, params) = (format!("list {}", K::plural(&())), &ListParams::default());
+        let list = |api: Api<K>| async move { api.list(params).await };
+        Ok(self.repeat(&action, || list(Api::all(self.client()))).await?.items)
     }
 
     /// Posts a review, which is a question and creates nothing.
@@ -223,15 +238,17 @@ impl Cluster {
     where
         K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
     {
-        let (api, params) = (Api::<K>::all(self.client.clone()), PostParams::default());
-        Ok(self.repeat(&format!("ask for a {}", K::kind(&())), || api.create(&params, question)).await?)
+        let params = &PostParams::default();
+        let ask = |api: Api<K>| async move { api.create(params, question).await };
+        Ok(self.repeat(&format!("ask for a {}", K::kind(&())), || ask(Api::all(self.client()))).await?)
     }
 
     /// Merges `patch` into the object.
     pub async fn patch<K: Namespaced>(&self, name: &str, patch: &serde_json::Value) -> Result<K, SubmitError> {
-        let (api, params, patch) = (self.api::<K>(), PatchParams::default(), Patch::Merge(patch));
+        let (params, patch) = (&PatchParams::default(), &Patch::Merge(patch));
         let action = format!("change {}", self.what::<K>(name));
-        Ok(self.repeat(&action, || api.patch(name, &params, &patch)).await?)
+        let change = |api: Api<K>| async move { api.patch(name, params, patch).await };
+        Ok(self.repeat(&action, || change(self.api())).await?)
     }
 
     /// Deletes the object. One that is gone, or has been replaced by another uid, is deleted.
@@ -246,22 +263,17 @@ impl Cluster {
         uid: &str,
         grace: Option<u32>,
     ) -> Result<Removal, SubmitError> {
-        let (api, tries) = (self.api::<K>(), AtomicUsize::new(0));
         let mut params = DeleteParams::background()
             .preconditions(Preconditions { uid: Some(uid.to_owned()), ..Preconditions::default() });
         params.grace_period_seconds = grace;
-        let delete = || {
-            tries.fetch_add(1, Ordering::Relaxed);
-            api.delete(name, &params)
-        };
-        match self.repeat(&format!("delete {}", self.what::<K>(name)), delete).await {
+        let params = &params;
+        let delete = |api: Api<K>| async move { api.delete(name, params).await };
+        match self.repeat(&format!("delete {}", self.what::<K>(name)), || delete(self.api())).await {
             Ok(_) => Ok(Removal::Deleted),
-            // After a try whose answer was lost, whoever deleted it may well have been we.
-            Err(Refused(Verdict::NotFound | Verdict::Conflict, _)) if tries.load(Ordering::Relaxed) > 1 => {
-                Ok(Removal::Deleted)
+            Err(Refused { verdict: Verdict::NotFound | Verdict::Conflict, maybe_done, .. }) => {
+                Ok(if maybe_done { Removal::Deleted } else { Removal::WasGone })
             }
-            Err(Refused(Verdict::NotFound | Verdict::Conflict, _)) => Ok(Removal::WasGone),
-            Err(Refused(_, error)) => Err(error),
+            Err(refused) => Err(refused.into()),
         }
     }
 
@@ -276,20 +288,26 @@ impl Cluster {
     where
         F: Future<Output = kube::Result<T>>,
     {
-        let mut back_off = BackOff::new(self.patience);
+        let (mut back_off, mut maybe_done, mut renewed) = (BackOff::new(self.patience), false, false);
         loop {
+            let number = self.connection.number();
             let failed = match self.once(call()).await {
                 Ok(value) => return Ok(value),
                 Err(failed) => failed,
             };
-            match failed.verdict() {
-                verdict @ Verdict::Again(_, delay) => {
-                    if !self.wait(&mut back_off, verdict, delay).await {
-                        return Err(Refused(verdict, self.gave_up(failed, action)));
+            let verdict = failed.verdict();
+            let error = match verdict {
+                Verdict::Unauthorized if self.renew(number, &mut renewed).await => continue,
+                Verdict::Again(trouble, delay) => {
+                    maybe_done |= trouble == Trouble::Unknown;
+                    if self.wait(&mut back_off, verdict, delay).await {
+                        continue;
                     }
+                    self.gave_up(failed, action)
                 }
-                verdict => return Err(Refused(verdict, self.failure(failed, action))),
-            }
+                _ => self.failure(failed, action),
+            };
+            return Err(Refused { verdict, error, maybe_done });
         }
     }
 
@@ -298,7 +316,15 @@ impl Cluster {
         if matches!(outcome, Ok(Ok(_) | Err(kube::Error::Api(_)))) {
             self.answered.store(true, Ordering::Relaxed);
         }
+        if matches!(outcome, Ok(Ok(_))) {
+            self.connection.works();
+        }
         outcome.map_err(|_| Failed::Late)?.map_err(Failed::Api)
+    }
+
+    /// New credentials in place of those that client `number` has, once a call.
+    async fn renew(&self, number: u64, renewed: &mut bool) -> bool {
+        !std::mem::replace(renewed, true) && self.connection.renew(number).await
     }
 
     /// Waits for the next try; false when there is none.
@@ -344,8 +370,8 @@ impl Cluster {
 }
 
 impl From<Refused> for SubmitError {
-    fn from(Refused(_, error): Refused) -> Self {
-        error
+    fn from(refused: Refused) -> Self {
+        refused.error
     }
 }
 

@@ -13,6 +13,7 @@ use std::io::Write;
 use shared::error_code::ErrorCode;
 
 use crate::cluster::Cluster;
+use crate::cluster::connection::Connection;
 use crate::cluster::kube_access::{self, Access};
 use crate::commands::driver_name::DriverName;
 use crate::error::{Problems, SubmitError};
@@ -43,7 +44,8 @@ pub async fn run(command: &DriverCommand, progress: &Progress) -> Result<u8, Pro
 fn cluster(access: Access, settings: &ControlSettings, progress: &Progress) -> Result<Cluster, SubmitError> {
     let namespace = namespace(settings.namespace.clone(), &access.namespace)?;
     let request_timeout = settings.access.request_timeout;
-    Ok(Cluster::new(access.client, namespace.as_str(), request_timeout, settings.api, progress.clone()))
+    let connection = Connection::new(access, &settings.access);
+    Ok(Cluster::new(connection, namespace.as_str(), request_timeout, settings.api, progress.clone()))
 }
 
 async fn carry_out(

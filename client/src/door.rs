@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
-use kube::{Api, ResourceExt};
+use kube::ResourceExt;
 use shared::error_code::ErrorCode;
 use tokio::time::timeout;
 
@@ -64,7 +64,7 @@ pub async fn candidates(
 
 /// The cluster's nodes; none where we may not list them, since the pod's own node does as well.
 async fn nodes(cluster: &Cluster, progress: &Progress) -> Result<Vec<Node>, SubmitError> {
-    match cluster.list_all(&Api::<Node>::all(cluster.client())).await {
+    match cluster.list_all::<Node>().await {
         Ok(nodes) => Ok(nodes),
         Err(error) if matches!(error.code(), ErrorCode::Rights | ErrorCode::Policy) => {
             progress.say(

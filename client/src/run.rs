@@ -11,6 +11,7 @@ use shared::error_code::ErrorCode;
 use shared::manifest::Manifest;
 
 use crate::cluster::Cluster;
+use crate::cluster::connection::Connection;
 use crate::cluster::kube_access;
 use crate::commands;
 use crate::dry_run;
@@ -88,8 +89,9 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<u8, 
     };
     let namespace = namespace(settings.namespace.clone(), &access.namespace)?;
     let (names, manifest) = plan(&settings, &inputs, &namespace)?;
+    let who = access.who.clone();
     let cluster = Cluster::new(
-        access.client,
+        Connection::new(access, &settings.access),
         namespace.as_str(),
         settings.access.request_timeout,
         settings.deadlines.api,
@@ -97,12 +99,12 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<u8, 
     );
     if arguments.dry_run == Some(DryRun::Server) {
         let context = context(&settings, &namespace, &manifest)?;
-        let cleared = preflight(&cluster, &settings, &names, context, &access.who).await?;
+        let cleared = preflight(&cluster, &settings, &names, context, &who).await?;
         return describe(&settings, &names, &cleared.context, &manifest);
     }
     let submission = Submission {
         cluster: &cluster,
-        who: &access.who,
+        who: &who,
         user: &user(),
         settings: &settings,
         names: &names,

@@ -22,6 +22,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use secrecy::SecretString;
 use shared::manifest::MemberKind;
 
 use crate::inputs::pod_template::PodTemplate;
@@ -69,10 +70,35 @@ pub struct AccessSettings {
     pub master: Option<http::Uri>,
     /// `spark.kubernetes.context`.
     pub context: Option<String>,
+    /// `spark.kubernetes.authenticate.submission.*`, over what the kubeconfig says.
+    pub credentials: SubmitterCredentials,
     /// `spark.kubernetes.submission.connectionTimeout`.
     pub connection_timeout: Duration,
     /// `spark.kubernetes.submission.requestTimeout`: for one request, without watches.
     pub request_timeout: Duration,
+}
+
+/// What the submitter proves itself with when it is not the kubeconfig's user. Files are of this machine.
+#[derive(Clone, Debug, Default)]
+pub struct SubmitterCredentials {
+    /// `….caCertFile`: the only authorities trusted, PEM.
+    pub ca_cert_file: Option<PathBuf>,
+    /// `….clientCertFile`, PEM; never without its key.
+    pub client_cert_file: Option<PathBuf>,
+    /// `….clientKeyFile`, PEM.
+    pub client_key_file: Option<PathBuf>,
+    /// `….oauthToken`; never beside a token file.
+    pub token: Option<SecretString>,
+    /// `….oauthTokenFile`.
+    pub token_file: Option<PathBuf>,
+}
+
+impl SubmitterCredentials {
+    /// Whether they say who submits, and not only whom to trust.
+    #[must_use]
+    pub const fn identify(&self) -> bool {
+        self.client_cert_file.is_some() || self.token.is_some() || self.token_file.is_some()
+    }
 }
 
 /// What runs.

@@ -34,6 +34,8 @@ pub enum Verdict {
     NotFound,
     /// The object is another one than was meant (uid), or has changed meanwhile.
     Conflict,
+    /// The credentials do not work, or not any more.
+    Unauthorized,
     /// Another try would fail as well.
     Final,
 }
@@ -70,6 +72,7 @@ fn judge_status(status: &Status) -> Verdict {
         (409, "AlreadyExists") => Verdict::Exists,
         (409, _) => Verdict::Conflict,
         (404, _) => Verdict::NotFound,
+        (401, _) => Verdict::Unauthorized,
         _ => Verdict::Final,
     }
 }

@@ -17,6 +17,7 @@ use shared::error_code::ErrorCode;
 use shared::tls;
 use tower::util::MapResponseLayer;
 
+use crate::cluster::credentials::{self, trim_token_file};
 use crate::cluster::kubeconfig;
 use crate::cluster::retry_after::keep_retry_after;
 use crate::error::SubmitError;
@@ -37,12 +38,15 @@ pub struct Access {
     pub server: Uri,
     /// Who we are as far as this machine knows, for messages.
     pub who: String,
+    /// The context of the kubeconfig, where one was used.
+    pub context: Option<String>,
 }
 
 /// Finds the way that `settings` describe and opens it.
 pub async fn connect(settings: &AccessSettings) -> Result<Access, SubmitError> {
     tls::install_crypto_provider();
-    let (mut config, who) = find_config(settings)?;
+    let Way { mut config, who, context } = find_way(settings)?;
+    trim_token_file(&mut config);
     check_plaintext(&config.cluster_url)?;
     config.connect_timeout = Some(settings.connection_timeout);
     config.write_timeout = Some(settings.request_timeout);
@@ -55,22 +59,53 @@ pub async fn connect(settings: &AccessSettings) -> Result<Access, SubmitError> {
         exec.interactive_mode = Some(ExecInteractiveMode::Never);
     }
     let (namespace, server) = (config.default_namespace.clone(), config.cluster_url.clone());
-    Ok(Access { client: build(config).await?, namespace, server, who })
+    Ok(Access { client: build(config).await?, namespace, server, who, context })
 }
 
 /// The namespace of context or pod, as far as this machine knows; nothing is opened and no helper run.
 #[must_use]
 pub fn local_namespace(settings: &AccessSettings) -> Option<String> {
-    find_config(settings).ok().map(|(config, _)| config.default_namespace)
+    find_way(settings).ok().map(|way| way.config.default_namespace)
 }
 
-/// kubeconfig first, then the pod's own account, then a local proxy that brings its own credentials.
-fn find_config(settings: &AccessSettings) -> Result<(Config, String), SubmitError> {
+/// What is known of a way in before anything is opened.
+struct Way {
+    config: Config,
+    who: String,
+    context: Option<String>,
+}
+
+impl Way {
+    fn new(config: Config, who: impl Into<String>) -> Self {
+        Self { config, who: who.into(), context: None }
+    }
+}
+
+/// The settings' own credentials lie over whatever else there is.
+fn find_way(settings: &AccessSettings) -> Result<Way, SubmitError> {
+    let mut way = find_config(settings)?;
+    if credentials::apply(&settings.credentials, &mut way.config)? {
+        "the credentials of spark.kubernetes.authenticate.submission".clone_into(&mut way.who);
+    }
+    Ok(way)
+}
+
+/// kubeconfig first, then the pod's own account, then an address for which the settings bring credentials, or a local
+/// proxy that has its own.
+fn find_config(settings: &AccessSettings) -> Result<Way, SubmitError> {
+    let complete = settings.credentials.identify().then_some(settings.master.as_ref()).flatten();
     let variable = std::env::var_os("KUBECONFIG");
     let home = std::env::home_dir();
     let files = kubeconfig::files(variable.as_deref(), home.as_deref());
     if let Some(kubeconfig) = kubeconfig::read(&files)? {
-        return kubeconfig::context_config(&kubeconfig, settings.context.as_deref(), settings.master.as_ref());
+        let chosen =
+            settings.context.is_some() || kubeconfig.current_context.as_ref().is_some_and(|name| !name.is_empty());
+        if let (Some(master), false) = (complete, chosen) {
+            return Ok(Way::new(Config::new(master.clone()), ""));
+        }
+        let wanted = settings.context.as_deref();
+        let (config, who, name) = kubeconfig::context_config(&kubeconfig, wanted, settings.master.as_ref())?;
+        return Ok(Way { config, who, context: Some(name) });
     }
     if let Some(context) = &settings.context {
         return Err(no_way(format!("there is no kubeconfig, so no context {context}")));
@@ -79,12 +114,15 @@ fn find_config(settings: &AccessSettings) -> Result<(Config, String), SubmitErro
         let mut config = Config::incluster()
             .map_err(|error| no_way("the account of this pod cannot be used").because(error.to_string()))?;
         config.cluster_url = settings.master.clone().unwrap_or(config.cluster_url);
-        return Ok((config, "the service account of this pod".to_owned()));
+        return Ok(Way::new(config, "the service account of this pod"));
     }
     match &settings.master {
-        Some(master) if is_loopback(master) => Ok((Config::new(master.clone()), "a local proxy".to_owned())),
+        Some(master) if complete.is_some() || is_loopback(master) => {
+            Ok(Way::new(Config::new(master.clone()), "a local proxy"))
+        }
         _ => Err(no_way("there are no credentials: no kubeconfig, and this is no pod")
-            .hint("set KUBECONFIG, or put a kubeconfig at ~/.kube/config")),
+            .hint("set KUBECONFIG, or put a kubeconfig at ~/.kube/config")
+            .hint("or give --master and spark.kubernetes.authenticate.submission.oauthTokenFile or clientCertFile")),
     }
 }
 

@@ -57,12 +57,12 @@ fn unusable(file: &Path, error: &KubeconfigError) -> SubmitError {
     }
 }
 
-/// One context, ready for the client, and how it is called in messages.
+/// One context, ready for the client, how it is called in messages, and its name.
 pub fn context_config(
     kubeconfig: &Kubeconfig,
     wanted: Option<&str>,
     master: Option<&Uri>,
-) -> Result<(Config, String), SubmitError> {
+) -> Result<(Config, String, String), SubmitError> {
     let (name, context) = pick_context(kubeconfig, wanted)?;
     let missing = || refuse(format!("context {name} of the kubeconfig names a cluster that is not there"));
     let named = kubeconfig.clusters.iter().find(|cluster| cluster.name == context.cluster).ok_or_else(missing)?;
@@ -78,7 +78,7 @@ pub fn context_config(
     config.proxy_url = proxy(cluster, &named.name)?;
     config.auth_info = user(kubeconfig, &context, cluster)?;
     let user = context.user.as_deref().unwrap_or("nobody");
-    Ok((config, format!("user {user} of context {name}")))
+    Ok((config, format!("user {user} of context {name}"), name))
 }
 
 fn pick_context(kubeconfig: &Kubeconfig, wanted: Option<&str>) -> Result<(String, Context), SubmitError> {

@@ -45,7 +45,7 @@ fn k04_files_are_merged_the_first_value_wins_and_paths_count_from_their_file() {
     let files = files(Some(&variable), None);
     assert_eq!(files, [a, b]);
     let kubeconfig = read(&files).unwrap().unwrap();
-    let (config, who) = context_config(&kubeconfig, None, None).unwrap();
+    let (config, who, _) = context_config(&kubeconfig, None, None).unwrap();
     assert_eq!(config.cluster_url.to_string(), "https://10.0.0.1:6443/");
     assert_eq!(config.default_namespace, "team");
     assert_eq!(config.tls_server_name.as_deref(), Some("api.example"));
@@ -61,7 +61,7 @@ fn the_master_replaces_the_server_and_keeps_the_rest() {
     write(directory.path(), "ca.pem", &certificate());
     let kubeconfig = read(&[write(directory.path(), "b", B)]).unwrap().unwrap();
     let master: Uri = "https://api.example:443".parse().unwrap();
-    let (config, _) = context_config(&kubeconfig, Some("dev"), Some(&master)).unwrap();
+    let (config, _, _) = context_config(&kubeconfig, Some("dev"), Some(&master)).unwrap();
     assert_eq!(config.cluster_url, master);
     assert!(config.root_cert.is_some());
 }

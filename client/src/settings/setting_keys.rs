@@ -54,7 +54,6 @@ const fn key(
 const OURS: &str = "is set by airlock itself";
 const CLIENT_MODE: &str =
     "of drivers that run where they are submitted; ours has spark.kubernetes.authenticate.driver.*";
-const KUBECONFIG: &str = "is not needed: credentials of the submitter come from the kubeconfig";
 
 /// Every key that is not simply handed to the driver.
 #[rustfmt::skip]
@@ -66,7 +65,12 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     key("spark.kubernetes.namespace", Read, "", "name", "namespace of driver and executors; the context's when absent", "2.3.0"),
     key("spark.kubernetes.submission.connectionTimeout", ReadHereOnly, "10000", "time, ms", "to connect to the API server", "3.0.0"),
     key("spark.kubernetes.submission.requestTimeout", ReadHereOnly, "10000", "time, ms", "for one answer of the API server", "3.0.0"),
-    key("spark.kubernetes.authenticate.submission.*", Refused, "", "", KUBECONFIG, "2.3.0"),
+    key("spark.kubernetes.authenticate.submission.caCertFile", ReadHereOnly, "", "path", "file on this machine: authority of the API server, in place of the kubeconfig's", "2.3.0"),
+    key("spark.kubernetes.authenticate.submission.clientKeyFile", ReadHereOnly, "", "path", "file on this machine: the submitter's key, with the next", "2.3.0"),
+    key("spark.kubernetes.authenticate.submission.clientCertFile", ReadHereOnly, "", "path", "file on this machine: the submitter's certificate, in place of the kubeconfig's user", "2.3.0"),
+    key("spark.kubernetes.authenticate.submission.oauthToken", ReadHereOnly, "", "text", "the submitter's token, in place of the kubeconfig's user", "2.3.0"),
+    key("spark.kubernetes.authenticate.submission.oauthTokenFile", ReadHereOnly, "", "path", "file on this machine with that token", "2.3.0"),
+    key("spark.kubernetes.authenticate.submission.*", Refused, "", "", "does not exist", "2.3.0"),
     key("spark.kubernetes.trust.certificates", Only("false"), "false", "true or false", "is refused: certificates are always verified", "3.2.0"),
     // The application and its inputs.
     key("spark.app.name", Read, "", "text", "name of the application; its class or file name when absent", "0.9.0"),

@@ -15,11 +15,15 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use kube::Config;
+use rustls_pki_types::PrivateKeyDer;
 use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 
 use super::faults::{Fault, Rule};
 use super::objects::{Objects, merge, status};
@@ -53,6 +57,26 @@ pub(crate) struct Inner {
     log: Vec<String>,
     /// The call, counted from 1, that is carried out and never answered.
     last_call: Option<usize>,
+    /// None: everybody may call.
+    tokens: Option<Tokens>,
+}
+
+/// Who may call, and how often.
+struct Tokens {
+    prefix: &'static str,
+    calls: usize,
+    used: HashMap<String, usize>,
+}
+
+impl Tokens {
+    fn accept(&mut self, header: &str) -> bool {
+        let Some(token) = header.strip_prefix("Bearer ").filter(|token| token.starts_with(self.prefix)) else {
+            return false;
+        };
+        let used = self.used.entry(token.to_owned()).or_default();
+        *used += 1;
+        *used <= self.calls
+    }
 }
 
 pub(crate) struct State {
@@ -78,12 +102,33 @@ impl Drop for ApiServer {
 
 impl ApiServer {
     pub(crate) async fn start() -> Self {
+        Self::listen(None).await
+    }
+
+    /// The same over TLS, with a certificate for `name` and nothing else, signed by itself: returned as PEM.
+    pub(crate) async fn start_tls(name: &str) -> (Self, String) {
+        shared::tls::install_crypto_provider();
+        let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+        let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+        let chain = vec![made.cert.der().clone()];
+        let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
+        (Self::listen(Some(TlsAcceptor::from(Arc::new(config)))).await, made.cert.pem())
+    }
+
+    async fn listen(tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
         let state = State { inner: Mutex::default(), wake: watch::channel(0).0, stopped: Notify::new() };
         let shared = Arc::new(state);
-        let accepting = tokio::spawn(accept(listener, shared.clone()));
+        let accepting = tokio::spawn(accept(listener, shared.clone(), tls));
         Self { url, shared, accepting }
+    }
+
+    /// Asks for a token from now on; each that begins with `prefix` is good for so many calls.
+    pub(crate) fn demand_token(&self, prefix: &'static str, calls: usize) -> &Self {
+        self.shared.inner.lock().unwrap().tokens = Some(Tokens { prefix, calls, used: HashMap::new() });
+        self
     }
 
     /// A cluster as the client sees it: `request` for one request, `patience` for all tries of a call.
@@ -196,15 +241,27 @@ fn change(shared: &Shared, resource: &str, patch: &Value) {
     shared.wake.send_modify(|count| *count += 1);
 }
 
-async fn accept(listener: TcpListener, shared: Shared) {
+async fn accept(listener: TcpListener, shared: Shared, tls: Option<TlsAcceptor>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else { return };
-        let shared = shared.clone();
+        let (shared, tls) = (shared.clone(), tls.clone());
         tokio::spawn(async move {
-            let service = service_fn(move |request| handle(shared.clone(), request));
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+            match tls {
+                None => serve(stream, shared).await,
+                Some(tls) => {
+                    // A client that does not trust us leaves in the handshake.
+                    if let Ok(stream) = tls.accept(stream).await {
+                        serve(stream, shared).await;
+                    }
+                }
+            }
         });
     }
+}
+
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, shared: Shared) {
+    let service = service_fn(move |request| handle(shared.clone(), request));
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
 }
 
 /// One call. An error cuts the connection.
@@ -213,8 +270,12 @@ async fn handle(shared: Shared, request: Request<Incoming>) -> io::Result<Respon
     let query = query(parts.uri.query().unwrap_or_default());
     let bytes = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let call = read_call(parts.method.as_str(), parts.uri.path(), &query, &bytes);
+    let token = parts.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
     let (fault, last) = {
         let mut inner = shared.inner.lock().unwrap();
+        if inner.tokens.as_mut().is_some_and(|tokens| !tokens.accept(token)) {
+            return Ok(answer(Err(status((401, "Unauthorized", "Unauthorized")))));
+        }
         inner.calls.push(call.clone());
         (inner.script.iter_mut().find_map(|rule| rule.take(&call)), inner.last_call == Some(inner.calls.len()))
     };

@@ -7,6 +7,7 @@ mod api;
 mod calls;
 mod command_lines;
 mod commands;
+mod credentials;
 mod mounted;
 mod pods;
 mod submissions;

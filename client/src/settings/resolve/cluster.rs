@@ -15,7 +15,7 @@ use crate::settings::names::ObjectName;
 use crate::settings::spark_version::SparkVersion;
 use crate::settings::{
     AccessSettings, Deadlines, DoorSettings, ExitStatus, FollowSettings, NetworkPolicyChoice, OnInterrupt,
-    TrafficPolicy,
+    SubmitterCredentials, TrafficPolicy,
 };
 
 pub(super) fn access(reader: &mut Reader<'_>) -> AccessSettings {
@@ -29,9 +29,33 @@ pub(super) fn way_in(reader: &mut Reader<'_>) -> AccessSettings {
     AccessSettings {
         master,
         context: reader.text("spark.kubernetes.context").filter(|name| !name.is_empty()).map(ToOwned::to_owned),
+        credentials: credentials(reader),
         connection_timeout: reader.duration("spark.kubernetes.submission.connectionTimeout", Unit::Milliseconds),
         request_timeout: reader.duration("spark.kubernetes.submission.requestTimeout", Unit::Milliseconds),
     }
+}
+
+/// Upstream takes both tokens for a mistake as well; half a pair of certificate and key would fail in the handshake.
+fn credentials(reader: &mut Reader<'_>) -> SubmitterCredentials {
+    let text = |key| reader.text(key).filter(|text| !text.is_empty());
+    let credentials = SubmitterCredentials {
+        ca_cert_file: text("spark.kubernetes.authenticate.submission.caCertFile").map(Into::into),
+        client_cert_file: text("spark.kubernetes.authenticate.submission.clientCertFile").map(Into::into),
+        client_key_file: text("spark.kubernetes.authenticate.submission.clientKeyFile").map(Into::into),
+        token: text("spark.kubernetes.authenticate.submission.oauthToken").map(Into::into),
+        token_file: text("spark.kubernetes.authenticate.submission.oauthTokenFile").map(Into::into),
+    };
+    let mut refuse = |what: &str, hint| {
+        let what = format!("spark.kubernetes.authenticate.submission.{what}");
+        reader.findings.problem(SubmitError::new(ErrorCode::ConfValue, what).hint(hint));
+    };
+    if credentials.token.is_some() && credentials.token_file.is_some() {
+        refuse("oauthToken and .oauthTokenFile are both given", "leave one of them out");
+    }
+    if credentials.client_cert_file.is_some() != credentials.client_key_file.is_some() {
+        refuse("clientCertFile and .clientKeyFile only work together", "give both, or none");
+    }
+    credentials
 }
 
 fn deploy_mode(reader: &mut Reader<'_>) {

@@ -160,7 +160,7 @@ fn p04_what_this_version_cannot_do_is_refused_by_name() {
         "spark.kubernetes.kerberos.krb5path",
         "spark.yarn.keytab",
         "spark.kubernetes.authenticate.driver.cacertfile",
-        "spark.kubernetes.authenticate.submission.oauthToken",
+        "spark.kubernetes.authenticate.submission.oauthtoken",
         "spark.driver.host",
         "spark.driver.bindAddress",
         "spark.kubernetes.submitInDriver",
@@ -486,7 +486,7 @@ fn f11_all_problems_come_together() {
 fn t08_secrets_are_not_in_messages() {
     for pair in [
         "spark.kubernetes.driver.secretKeyRef.DB_PASSWORD=hunter2",
-        "spark.kubernetes.authenticate.submission.oauthToken=hunter2",
+        "spark.kubernetes.authenticate.submission.oauthTokn=hunter2",
     ] {
         let (_, text) = problem(pair);
         assert!(!text.contains("hunter2"), "{text}");
