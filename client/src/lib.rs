@@ -15,6 +15,7 @@
 //! | wait for the driver server; follow the driver | [`driver`] |
 //! | the door and the addresses behind it | [`door`] |
 //! | certificates, bundle, dialling, upload | [`upload`] |
+//! | submit at most once for a key | [`resubmission`] |
 //! | what users do with a driver later: kill, status, list, logs, attach | [`commands`] |
 //! | take away what was made, and what others left | [`cleanup`], [`sweep`] |
 
@@ -36,6 +37,7 @@ pub mod multi_call;
 pub mod objects;
 pub mod preflight;
 pub mod progress;
+pub mod resubmission;
 pub mod run;
 pub mod settings;
 pub mod submit;

@@ -23,6 +23,7 @@ use crate::multi_call::own_words;
 use crate::objects::driver_pod::PodContext;
 use crate::preflight::preflight;
 use crate::progress::Progress;
+use crate::resubmission::submit_once;
 use crate::settings::cli::{self, Command, DryRun, Parsed, SubmitArguments};
 use crate::settings::names::{ObjectName, RANDOM_BYTES, SubmissionNames, check_pod_name};
 use crate::settings::prepare::{Prepared, prepare};
@@ -111,7 +112,11 @@ async fn submit(arguments: &SubmitArguments, progress: &Progress) -> Result<u8, 
         transfer: &BundleTransfer::new(manifest, inputs.members),
         progress,
     };
-    submission.run(&mut interrupts).await.map(|outcome| exit_status(&outcome, settings.follow.exit_status))
+    let outcome = match &settings.submission_key {
+        Some(key) => submit_once(&submission, key, &mut interrupts).await?,
+        None => submission.run(&mut interrupts).await?,
+    };
+    Ok(exit_status(&outcome, settings.follow.exit_status))
 }
 
 /// The status that an outcome ends the process with.

@@ -16,6 +16,7 @@ pub mod resolve;
 pub mod setting_keys;
 pub mod spark_conf;
 pub mod spark_version;
+pub mod submission_key;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -31,6 +32,7 @@ use crate::settings::driver_volume::DriverVolume;
 use crate::settings::memory::Memory;
 use crate::settings::names::ObjectName;
 use crate::settings::spark_version::SparkVersion;
+use crate::settings::submission_key::SubmissionKey;
 
 /// Everything that one submission does.
 #[derive(Clone, Debug)]
@@ -53,6 +55,8 @@ pub struct Settings {
     pub network_policy: NetworkPolicyChoice,
     /// One limit for each kind of wait.
     pub deadlines: Deadlines,
+    /// `spark.airlock.submissionKey`; the driver pod's name is made from it.
+    pub submission_key: Option<SubmissionKey>,
     /// What happens after the launch.
     pub follow: FollowSettings,
     /// `spark.airlock.fanOut.warnBytes`: from which amount on a warning says what executors will fetch from the driver.

@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::settings::names::TLS_SUFFIX;
 
 /// How far two clocks may differ: a live submission must never look expired.
-const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(10);
+pub(crate) const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_mins(10);
 
 /// Removes expired doors, keys of driver servers, and what no pod has come to own, in the namespace.
 pub async fn sweep(cluster: &Cluster, progress: &Progress) {
@@ -54,8 +54,12 @@ fn is_nobodys(object: &impl ResourceExt) -> bool {
 
 /// Whether its lease is over on everyone's clock. Without a readable lease it is not ours to remove.
 fn lease_is_over(object: &impl ResourceExt, now: Timestamp) -> bool {
-    let lease = object.annotations().get(LEASE_ANNOTATION).and_then(|text| text.parse::<Timestamp>().ok());
-    lease.is_some_and(|lease| now.duration_since(lease) > CLOCK_TOLERANCE)
+    lease_of(object).is_some_and(|lease| now.duration_since(lease) > CLOCK_TOLERANCE)
+}
+
+/// The end of its lease, if it has one that can be read.
+pub(crate) fn lease_of(object: &impl ResourceExt) -> Option<Timestamp> {
+    object.annotations().get(LEASE_ANNOTATION)?.parse().ok()
 }
 
 #[cfg(test)]

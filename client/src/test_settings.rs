@@ -40,6 +40,7 @@ pub(crate) fn settings() -> Settings {
         application,
         inputs: vec![],
         spark_version: SparkVersion::default(),
+        submission_key: None,
         fan_out_warn_bytes: u64::MAX,
         driver: driver(),
         door: DoorSettings::default(),

@@ -55,6 +55,11 @@ impl ObjectName {
         text.split('.').all(is_label).then(|| Self(text.to_owned())).ok_or(NameError::Form { dots: " and '.'" })
     }
 
+    /// A driver pod's name from a digest.
+    pub(super) fn of_digest(digest: &[u8]) -> Self {
+        Self(format!("spark-{}{POD_SUFFIX}", hex(digest)))
+    }
+
     /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -22,6 +22,7 @@ use crate::settings::redaction;
 use crate::settings::setting_keys::{self, KUBERNETES_PREFIX, OWN_PREFIX, Treatment};
 use crate::settings::spark_conf::{ConfValue, Origin, SparkConf};
 use crate::settings::spark_version::SparkVersion;
+use crate::settings::submission_key::SubmissionKey;
 use crate::settings::{InputReference, Settings};
 pub use control::{ControlSettings, control};
 use values::Reader;
@@ -123,11 +124,13 @@ pub fn resolve(
     let mut reader = Reader { conf, findings };
     let application = application::resolve(arguments, &mut reader);
     let spark_version = spark_version(environment, &mut reader);
+    let submission_key = reader.read("spark.airlock.submissionKey", SubmissionKey::parse);
     Settings {
         access: cluster::access(&mut reader),
         namespace: reader.label_name("spark.kubernetes.namespace"),
         network_policy: cluster::network_policy(&spark_version, &mut reader),
-        driver: driver::resolve(application.language, &spark_version, &mut reader),
+        driver: driver::resolve(application.language, &spark_version, submission_key.as_ref(), &mut reader),
+        submission_key,
         spark_version,
         application,
         inputs: input_lists(&mut reader),

@@ -236,6 +236,7 @@ pub static SETTING_KEYS: &[SettingKey] = &[
     key("spark.kubernetes.appKillPodDeletionGracePeriod", ReadHereOnly, "", "time, s", "for a driver that is killed, to end; the pod's own time when absent", "3.0.0"),
     key("spark.airlock.followLogs", ReadHereOnly, "false", "true or false", "the driver's log on stdout", "0.1.0"),
     key("spark.airlock.sparkVersion", ReadHereOnly, "", "version", "Spark in the image, 3.5 or newer, whose driver pods are made; that of $SPARK_HOME, else 4.3.0", "0.1.0"),
+    key("spark.airlock.submissionKey", ReadHereOnly, "", "text", "name of this submission in its namespace: submitting it again follows the driver that is there, and never makes a second one", "0.1.0"),
     key("spark.airlock.exitStatus", ReadHereOnly, "driver", "driver or upstream", "status after waiting: the driver's own, or 0 even if it failed, as spark-submit", "0.1.0"),
     key("spark.airlock.onInterrupt", ReadHereOnly, "detach", "detach or kill", "whether an interrupt while waiting leaves the driver alone or deletes its pod", "0.1.0"),
     // The driver server, the door, the waits.

@@ -10,6 +10,7 @@ mod commands;
 mod credentials;
 mod mounted;
 mod pods;
+mod resubmissions;
 mod submissions;
 #[path = "../../src/test_settings.rs"]
 mod test_settings;

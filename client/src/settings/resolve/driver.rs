@@ -15,22 +15,45 @@ use crate::settings::master;
 use crate::settings::memory::Memory;
 use crate::settings::names::ObjectName;
 use crate::settings::spark_version::SparkVersion;
+use crate::settings::submission_key::{SUBMISSION_KEY_ANNOTATION, SubmissionKey};
 use crate::settings::{DriverPorts, DriverSettings, Language};
 
 /// Labels that Spark, or airlock, reads back.
 const RESERVED_LABELS: [&str; 5] =
     ["spark-app-selector", "spark-app-name", "spark-role", "spark-version", "app.kubernetes.io/managed-by"];
 
+/// With a key, the pod's name is what keeps a second driver away, so it cannot be chosen as well.
+fn pod_name(key: Option<&SubmissionKey>, reader: &mut Reader<'_>) -> Option<ObjectName> {
+    let chosen = reader.subdomain_name("spark.kubernetes.driver.pod.name");
+    if let (Some(_), Some(name)) = (key, &chosen) {
+        let what = format!("spark.kubernetes.driver.pod.name={name} cannot be used with spark.airlock.submissionKey");
+        let hint = "leave one of them out: the driver pod is named after the key";
+        reader.findings.problem(SubmitError::new(ErrorCode::ConfValue, what).hint(hint));
+    }
+    key.map(SubmissionKey::pod_name).or(chosen)
+}
+
+fn annotations(key: Option<&SubmissionKey>, reader: &mut Reader<'_>) -> BTreeMap<String, String> {
+    let mut annotations = reader.below("spark.kubernetes.driver.annotation.", annotation);
+    annotations.extend(key.map(|key| (SUBMISSION_KEY_ANNOTATION.to_owned(), key.as_str().to_owned())));
+    annotations
+}
+
 /// What upstream fills in in the name of an image.
 const SPARK_VERSION_VARIABLE: &str = "{{SPARK_VERSION}}";
 
-pub(super) fn resolve(language: Language, version: &SparkVersion, reader: &mut Reader<'_>) -> DriverSettings {
+pub(super) fn resolve(
+    language: Language,
+    version: &SparkVersion,
+    key: Option<&SubmissionKey>,
+    reader: &mut Reader<'_>,
+) -> DriverSettings {
     check_executors(reader);
     let memory = reader.must("spark.driver.memory", str::parse);
     let (memory_overhead, memory_overhead_factor) = overhead(memory, language, reader);
     let (server_command, injected_from) = injection::resolve(reader);
     DriverSettings {
-        pod_name: reader.subdomain_name("spark.kubernetes.driver.pod.name"),
+        pod_name: pod_name(key, reader),
         image: image(reader).replace(SPARK_VERSION_VARIABLE, version.as_str()),
         pull_policy: reader.must("spark.kubernetes.container.image.pullPolicy", pull_policy),
         pull_secrets: reader.must("spark.kubernetes.container.image.pullSecrets", pull_secrets),
@@ -42,7 +65,7 @@ pub(super) fn resolve(language: Language, version: &SparkVersion, reader: &mut R
         cores_request: cores_request(reader),
         cores_limit: reader.read("spark.kubernetes.driver.limit.cores", cpu_quantity),
         labels: reader.below("spark.kubernetes.driver.label.", pod_label),
-        annotations: reader.below("spark.kubernetes.driver.annotation.", annotation),
+        annotations: annotations(key, reader),
         service_labels: reader.below("spark.kubernetes.driver.service.label.", pod_label),
         service_annotations: reader.below("spark.kubernetes.driver.service.annotation.", annotation),
         env: reader.below("spark.kubernetes.driverEnv.", |name, _| env_name(name)),

@@ -396,6 +396,20 @@ fn the_driver_pods_texts() {
 }
 
 #[test]
+fn a_submission_key_names_the_driver_pod_whatever_the_application_is_called() {
+    let key = "spark.airlock.submissionKey=daily 2026-01-01";
+    let driver = |name: &str| conf(&[key, &format!("spark.app.name={name}")]).driver;
+    assert_eq!(driver("a").pod_name, driver("b").pod_name);
+    assert_eq!(driver("a").annotations["airlock/submission-key"], "daily 2026-01-01");
+    let (settings, findings) = resolve_in(
+        &Environment::default(),
+        &[&USUAL[..], &["--conf", key, "--conf", "spark.kubernetes.driver.pod.name=x", "a.jar"]].concat(),
+    );
+    drop(settings);
+    assert_eq!(findings.problems.iter().map(|problem| problem.code()).collect::<Vec<_>>(), [ErrorCode::ConfValue]);
+}
+
+#[test]
 fn bad_values_name_key_value_and_reason() {
     for pair in [
         "spark.driver.memory=1.5g",
