@@ -406,7 +406,7 @@ fn a_submission_key_names_the_driver_pod_whatever_the_application_is_called() {
         &[&USUAL[..], &["--conf", key, "--conf", "spark.kubernetes.driver.pod.name=x", "a.jar"]].concat(),
     );
     drop(settings);
-    assert_eq!(findings.problems.iter().map(|problem| problem.code()).collect::<Vec<_>>(), [ErrorCode::ConfValue]);
+    assert_eq!(findings.problems.iter().map(SubmitError::code).collect::<Vec<_>>(), [ErrorCode::ConfValue]);
 }
 
 #[test]
