@@ -9,9 +9,10 @@ use shared::bundle::BundleLayout;
 use shared::driver_contract::{CONF, PROPERTIES_FILE, bundle_path};
 use shared::manifest::{Launch, Manifest};
 
+use crate::door::plan::door_services;
 use crate::error::SubmitError;
 use crate::mounted::Mounted;
-use crate::objects::driver_objects::{ServerCertificates, door_service, headless_service, tls_secret};
+use crate::objects::driver_objects::{ServerCertificates, headless_service, tls_secret};
 use crate::objects::driver_pod::{PodContext, driver_pod};
 use crate::objects::network_policy::network_policy;
 use crate::settings::names::SubmissionNames;
@@ -42,7 +43,9 @@ pub fn describe(
     if settings.network_policy != NetworkPolicyChoice::Never {
         document(&mut text, "executors are reached by their application only", &network_policy(names, context, None))?;
     }
-    document(&mut text, "the door: only while the bundle is sent", &door_service(settings, names, context, None))?;
+    for door in door_services(&settings.door, names, context).into_iter().flatten() {
+        document(&mut text, "the door: only while the bundle is sent", &door)?;
+    }
     bundle(&mut text, manifest);
     launch(&mut text, &settings.driver.entry_point, manifest.launch());
     Ok(text)

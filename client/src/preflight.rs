@@ -1,18 +1,21 @@
 //! Everything that the cluster can be asked before anything is made, in one round: the rights, and a dry run of each
 //! object. All problems come back as one list. A review that is itself refused decides nothing: the dry runs do.
 
+use futures::future::join_all;
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::authorization::v1::{
     SelfSubjectRulesReview, SelfSubjectRulesReviewSpec, SubjectRulesReviewStatus,
 };
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use shared::error_code::ErrorCode;
 
 use crate::cluster::Cluster;
 use crate::cluster::rights;
+use crate::door::plan::door_services;
 use crate::error::{Problems, SubmitError};
 use crate::mounted::Mounted;
-use crate::objects::driver_objects::{door_service, headless_service};
+use crate::objects::driver_objects::headless_service;
 use crate::objects::driver_pod::{PodContext, driver_pod};
 use crate::objects::network_policy::network_policy;
 use crate::settings::names::SubmissionNames;
@@ -46,15 +49,15 @@ pub async fn preflight(
 ) -> Result<Cleared, Problems> {
     let mounted = Mounted::of(settings, names, &context);
     let policy = network_policy(names, &context, None);
-    let (service, door) =
-        (headless_service(settings, names, &context, None), door_service(settings, names, &context, None));
+    let service = headless_service(settings, names, &context, None);
+    let doors = door_services(&settings.door, names, &context);
     let (rights, mounted, policy, pod, service, door) = tokio::join!(
         check_rights(cluster, settings, who),
         mounted.dry_run(cluster),
         check_policy(cluster, settings.network_policy, &policy),
         check_pod(cluster, settings, names, context),
         cluster.dry_run(&service),
-        cluster.dry_run(&door),
+        check_doors(cluster, doors),
     );
     let (context, pod) = match pod {
         Ok(context) => (Some(context), None),
@@ -84,6 +87,15 @@ async fn check_policy(
         Err(error) if choice == NetworkPolicyChoice::Auto => Ok(PolicyDecision::LeftOut(error)),
         Err(error) => Err(error.hint("do without: --conf spark.airlock.networkPolicy=never")),
     }
+}
+
+/// One door that can be made is enough, and one that needs no Service is one: it shows when it is dialled.
+async fn check_doors(cluster: &Cluster, services: Vec<Option<Service>>) -> Result<(), SubmitError> {
+    if services.iter().any(Option::is_none) {
+        return Ok(());
+    }
+    let asked = join_all(services.iter().flatten().map(|service| cluster.dry_run(service))).await;
+    if asked.iter().any(Result::is_ok) { Ok(()) } else { asked.into_iter().next().unwrap_or(Ok(())) }
 }
 
 /// The rights first; what they explain is not said again by a dry run. A server that cannot be reached at all, or does not

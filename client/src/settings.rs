@@ -237,15 +237,43 @@ pub struct DriverPorts {
     pub ui: u16,
 }
 
-/// The way from here to the driver server.
+/// The ways from here to the driver server.
 #[derive(Clone, Debug, Default)]
 pub struct DoorSettings {
+    /// `spark.airlock.door.kinds`.
+    pub kinds: DoorKinds,
+    /// Whether this process is a pod of a cluster.
+    pub in_pod: bool,
+    /// `spark.airlock.door.address`: where something already forwards to the driver server.
+    pub address: Vec<String>,
+    /// `spark.airlock.door.addressAnnotation`: where, on the headless Service, something writes that.
+    pub address_annotation: Option<String>,
+    /// `spark.airlock.door.gateway`: a proxy that forwards by SNI.
+    pub gateway: Vec<String>,
+    /// `spark.airlock.door.loadBalancer.class`.
+    pub load_balancer_class: Option<String>,
+    /// `spark.airlock.door.loadBalancer.annotation.*`.
+    pub load_balancer_annotations: BTreeMap<String, String>,
+    /// `spark.airlock.door.loadBalancer.nodePorts`: whether the provider needs node ports behind it.
+    pub load_balancer_node_ports: bool,
+    /// `spark.airlock.door.sourceRanges`: CIDR blocks from which a load balancer takes connections; empty: all.
+    pub source_ranges: Vec<String>,
     /// `spark.airlock.door.addresses`: `host`, `host:port`, an address or `[v6]:port` to dial instead of the nodes.
     pub addresses: Vec<String>,
     /// `spark.airlock.door.nodePort`: one port, or none to let the API server choose.
     pub node_port: Option<u16>,
-    /// `spark.airlock.door.externalTrafficPolicy`: `Cluster` (default) or `Local`.
-    pub traffic_policy: TrafficPolicy,
+    /// `spark.airlock.door.externalTrafficPolicy`. None: `Local` first, then `Cluster`.
+    pub traffic_policy: Option<TrafficPolicy>,
+}
+
+/// Which doors are tried.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DoorKinds {
+    /// What fits, best first.
+    #[default]
+    Auto,
+    /// These, by their names, in this order.
+    These(Vec<String>),
 }
 
 /// Which nodes forward a node port.
@@ -281,6 +309,8 @@ pub struct Deadlines {
     pub start: Duration,
     /// `spark.airlock.timeout.reach`: until an address answers.
     pub reach: Duration,
+    /// `spark.airlock.timeout.loadBalancer`: until a load balancer has an address.
+    pub load_balancer: Duration,
     /// `spark.airlock.timeout.idle`: without progress of the upload; the driver server ends itself after it too.
     pub idle: Duration,
     /// `spark.airlock.timeout.fault`: how long a fault that may heal (a first failed pull) is watched.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1::{Pod, Secret, Service};
+use k8s_openapi::api::core::v1::{Pod, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
 use shared::error_code::ErrorCode;
@@ -15,7 +15,8 @@ use tokio::time::timeout;
 
 use crate::cleanup::{Created, Kind, Leftover};
 use crate::cluster::Cluster;
-use crate::door;
+use crate::door::Site;
+use crate::door::enter::{Entrance, OpenDoor};
 use crate::driver::attend::{attend, how_to_look, interrupted as interrupted_after_launch};
 use crate::driver::driver_watch::{DriverPod, await_server, until_ended};
 use crate::driver::launched::{LaunchTarget, Launched, settle};
@@ -24,7 +25,7 @@ use crate::driver::pod_state::Ended;
 use crate::error::{Problems, SubmitError};
 use crate::interrupt::{Interrupt, Interrupts};
 use crate::mounted::Mounted;
-use crate::objects::driver_objects::{door_service, headless_service, owned_by, owner_patch, tls_secret};
+use crate::objects::driver_objects::{headless_service, owned_by, owner_patch, tls_secret};
 use crate::objects::driver_pod::{DRIVER_CONTAINER, PodContext, driver_pod};
 use crate::objects::network_policy::network_policy;
 use crate::preflight::{Cleared, PolicyDecision, preflight};
@@ -80,7 +81,7 @@ async fn bug_for_panic<R>(steps: impl Future<Output = Result<R, Problems>>) -> R
 /// What stands when the bundle is verified.
 struct Uploaded<C> {
     driver: DriverPod,
-    door: Service,
+    door: OpenDoor,
     connection: C,
 }
 
@@ -147,11 +148,17 @@ impl<T: Transfer> Submission<'_, T> {
         progress.say(format!("created {}", cluster.what::<Pod>(&driver.name)));
         let pod = await_server(cluster, &driver, &settings.deadlines, progress).await?;
 
-        let door = created.create(Kind::Door, &door_service(settings, names, &context, Some(&owner))).await?;
-        let port = door::node_port(&door)?;
-        created.door_is_open(port);
-        let uploading = self.upload(&pod, port, &server_name, &credentials);
-        let connection = self.beside_the_pod(&driver, uploading).await?;
+        let entrance = Entrance {
+            site: self.site(&context),
+            transfer: *transfer,
+            server_name: &server_name,
+            credentials: &credentials,
+            created,
+            owner: &owner,
+            pod: &pod,
+            removal_limit: self.removal_limit(),
+        };
+        let (connection, door) = self.beside_the_pod(&driver, entrance.deliver()).await?;
         Ok(Uploaded { driver, door, connection })
     }
 
@@ -186,19 +193,11 @@ impl<T: Transfer> Submission<'_, T> {
         }
     }
 
-    async fn upload(
-        &self,
-        pod: &Pod,
-        port: u16,
-        server_name: &str,
-        credentials: &T::Credentials,
-    ) -> Result<T::Connection, SubmitError> {
-        let Self { cluster, settings, transfer, progress, .. } = self;
-        let candidates = door::candidates(cluster, &settings.door, pod, port, progress).await?;
-        let limit = settings.deadlines.reach;
-        let mut connection = transfer.reach(&candidates, server_name, credentials, limit, progress).await?;
-        transfer.send(&mut connection, &settings.deadlines, progress).await?;
-        Ok(connection)
+    /// Where the doors lead.
+    const fn site<'a>(&'a self, context: &'a PodContext) -> Site<'a> {
+        let Self { cluster, settings, names, progress, .. } = self;
+        let (deadlines, settings) = (&settings.deadlines, &settings.door);
+        Site { cluster, settings, deadlines, names, context, progress }
     }
 
     /// Runs `upload` beside a watch on the pod. A pod that dies ends it at once, and its reason is the better one.

@@ -66,26 +66,27 @@ pub(crate) fn lease_of(object: &impl ResourceExt) -> Option<Timestamp> {
 mod tests {
     use super::*;
     use crate::objects::driver_objects::{door_service, headless_service};
+    use crate::settings::TrafficPolicy;
     use crate::test_settings::{context, names, settings};
 
     #[test]
     fn t02_a_lease_is_over_only_when_it_is_over_on_every_clock() {
         let lease = context().lease_until;
-        let door = door_service(&settings(), &names(), &context(), None);
+        let door = door_service(&settings().door, TrafficPolicy::Cluster, &names(), &context());
         let over = |minutes: i64| lease_is_over(&door, lease + SignedDuration::from_mins(minutes));
         assert_eq!([over(-60), over(0), over(10), over(11)], [false, false, false, true]);
     }
 
     #[test]
     fn t02_a_lease_that_cannot_be_read_is_never_over() {
-        let mut door = door_service(&settings(), &names(), &context(), None);
+        let mut door = door_service(&settings().door, TrafficPolicy::Cluster, &names(), &context());
         door.annotations_mut().insert(LEASE_ANNOTATION.into(), "soon".into());
         assert!(!lease_is_over(&door, Timestamp::MAX));
     }
 
     #[test]
     fn d02_the_headless_service_is_no_door() {
-        assert!(is_door(&door_service(&settings(), &names(), &context(), None)));
+        assert!(is_door(&door_service(&settings().door, TrafficPolicy::Cluster, &names(), &context())));
         assert!(!is_door(&headless_service(&settings(), &names(), &context(), None)));
     }
 }

@@ -96,6 +96,7 @@ fn deadlines() -> Deadlines {
         pull: Duration::from_mins(10),
         start: Duration::from_mins(1),
         reach: Duration::from_mins(1),
+        load_balancer: Duration::from_mins(1),
         idle: Duration::from_mins(2),
         fault: Duration::from_secs(45),
         api: Duration::from_mins(1),

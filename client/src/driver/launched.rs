@@ -10,6 +10,8 @@ use shared::protocol::SubmissionState;
 use tokio::time::{Instant, sleep};
 
 use crate::cluster::Cluster;
+use crate::door::Refusal;
+use crate::door::enter::OpenDoor;
 use crate::driver::driver_watch::{DriverPod, ended_early};
 use crate::driver::pod_state::{PodState, pod_state};
 use crate::error::SubmitError;
@@ -36,7 +38,7 @@ pub struct LaunchTarget<'a> {
     /// The pod with the driver server.
     pub driver: &'a DriverPod,
     /// The way to it.
-    pub door: &'a Service,
+    pub door: &'a OpenDoor,
 }
 
 /// Launches, and finds out whether that happened: for `limit` at most after the server was last heard of.
@@ -96,9 +98,13 @@ impl LaunchTarget<'_> {
     /// The container runs behind a port that refuses. With the door in place, the server has closed it: it has become the
     /// driver. Without the door it would refuse just the same, and that proves nothing.
     async fn judge_closed_port(&self, sent: bool) -> Option<Launched> {
-        let door = self.cluster.find::<Service>(&self.door.name_any()).await.ok()?;
-        let in_place =
-            door.is_some_and(|door| door.uid() == self.door.uid() && door.metadata.deletion_timestamp.is_none());
+        if self.door.refusal == Refusal::Unclear {
+            return None;
+        }
+        let in_place = match &self.door.service {
+            Some(made) => is_in_place(made, self.cluster.find::<Service>(&made.name_any()).await.ok()?),
+            None => true,
+        };
         match (in_place, sent) {
             (true, true) => Some(Launched::Yes),
             (true, false) => None,
@@ -108,7 +114,8 @@ impl LaunchTarget<'_> {
     }
 
     fn door_gone(&self) -> SubmitError {
-        let what = format!("somebody removed the door {} before the launch", self.door.name_any());
+        let name = self.door.service.as_ref().map(ResourceExt::name_any).unwrap_or_default();
+        let what = format!("somebody removed the door {name} before the launch");
         SubmitError::new(ErrorCode::DriverUnreachable, what).hint("submit again; look who deletes Services of Airlock")
     }
 
@@ -124,4 +131,9 @@ impl LaunchTarget<'_> {
             .hint(format!("the pod is left alone, as the driver may run: kubectl logs {pod}"))
             .hint("if it was not launched, it ends by itself after spark.airlock.timeout.idle")
     }
+}
+
+/// Whether the Service that was made is the one that is there.
+fn is_in_place(made: &Service, found: Option<Service>) -> bool {
+    found.is_some_and(|found| found.uid() == made.uid() && found.metadata.deletion_timestamp.is_none())
 }

@@ -73,25 +73,42 @@ pub fn headless_service(
     Service { metadata, spec: Some(spec), status: None }
 }
 
-/// The door: one node port to the driver server.
+/// The door: one node port to the driver server. Its owner comes with the pod.
 #[must_use]
 pub fn door_service(
-    settings: &Settings,
+    settings: &DoorSettings,
+    policy: TrafficPolicy,
     names: &SubmissionNames,
     context: &PodContext,
-    owner: Option<&OwnerReference>,
 ) -> Service {
-    let mut metadata = object_meta(names, context, &names.door_service);
-    metadata.owner_references = owner.map(|owner| vec![owner.clone()]);
-    let DoorSettings { node_port, traffic_policy, .. } = &settings.door;
     let mut port = service_port(UPLOAD_PORT_NAME, contract::UPLOAD_PORT);
-    port.node_port = node_port.map(i32::from);
+    port.node_port = settings.node_port.map(i32::from);
     let spec = ServiceSpec {
-        external_traffic_policy: Some(policy_name(*traffic_policy).to_owned()),
+        external_traffic_policy: Some(policy_name(policy).to_owned()),
         ports: Some(vec![port]),
         publish_not_ready_addresses: Some(true),
         selector: Some(selector(names, context)),
         type_: Some("NodePort".to_owned()),
+        ..ServiceSpec::default()
+    };
+    Service { metadata: object_meta(names, context, &names.door_service), spec: Some(spec), status: None }
+}
+
+/// The door as a load balancer, without a node port where the cluster's provider can do without.
+#[must_use]
+pub fn load_balancer_service(settings: &DoorSettings, names: &SubmissionNames, context: &PodContext) -> Service {
+    let mut metadata = object_meta(names, context, &names.door_service);
+    let annotations = metadata.annotations.unwrap_or_default();
+    metadata.annotations = Some(over(&settings.load_balancer_annotations, annotations));
+    let ranges = &settings.source_ranges;
+    let spec = ServiceSpec {
+        allocate_load_balancer_node_ports: Some(settings.load_balancer_node_ports),
+        load_balancer_class: settings.load_balancer_class.clone(),
+        load_balancer_source_ranges: (!ranges.is_empty()).then(|| ranges.clone()),
+        ports: Some(vec![service_port(UPLOAD_PORT_NAME, contract::UPLOAD_PORT)]),
+        publish_not_ready_addresses: Some(true),
+        selector: Some(selector(names, context)),
+        type_: Some("LoadBalancer".to_owned()),
         ..ServiceSpec::default()
     };
     Service { metadata, spec: Some(spec), status: None }
@@ -161,10 +178,11 @@ mod tests {
         let owner = owned_by(&pod).unwrap();
         let objects = [
             headless_service(&settings(), &names(), &context(), Some(&owner)),
-            door_service(&settings(), &names(), &context(), Some(&owner)),
+            door_service(&settings().door, TrafficPolicy::Cluster, &names(), &context()),
+            load_balancer_service(&settings().door, &names(), &context()),
         ];
+        assert_eq!(objects[0].owner_references(), std::slice::from_ref(&owner));
         for object in objects {
-            assert_eq!(object.owner_references(), std::slice::from_ref(&owner));
             assert_eq!(object.annotations()["airlock/lease-until"], "2026-01-01T01:00:00Z");
             assert_eq!(object.annotations()["airlock/submission-id"], names().submission_id.as_str());
             assert_eq!(object.labels()["app.kubernetes.io/managed-by"], "airlock");
@@ -195,7 +213,6 @@ mod tests {
     fn door_service_snapshot() {
         let mut settings = settings();
         settings.door.node_port = Some(30_011);
-        settings.door.traffic_policy = TrafficPolicy::Local;
-        insta::assert_yaml_snapshot!(door_service(&settings, &names(), &context(), None));
+        insta::assert_yaml_snapshot!(door_service(&settings.door, TrafficPolicy::Local, &names(), &context()));
     }
 }

@@ -38,6 +38,8 @@ pub struct Environment {
     pub hadoop_conf_dir: Option<PathBuf>,
     /// `$HADOOP_TOKEN_FILE_LOCATION`.
     pub hadoop_token_file: Option<PathBuf>,
+    /// Whether this process runs in a pod: the kubelet says so by `$KUBERNETES_SERVICE_HOST`.
+    pub in_pod: bool,
 }
 
 impl Environment {
@@ -50,6 +52,7 @@ impl Environment {
             spark_home: path("SPARK_HOME"),
             hadoop_conf_dir: path("HADOOP_CONF_DIR"),
             hadoop_token_file: path("HADOOP_TOKEN_FILE_LOCATION"),
+            in_pod: path("KUBERNETES_SERVICE_HOST").is_some(),
         }
     }
 
@@ -134,7 +137,7 @@ pub fn resolve(
         spark_version,
         application,
         inputs: input_lists(&mut reader),
-        door: cluster::door(&mut reader),
+        door: cluster::door(environment.in_pod, &mut reader),
         deadlines: cluster::deadlines(&mut reader),
         follow: cluster::follow(&mut reader),
         fan_out_warn_bytes: reader.count("spark.airlock.fanOut.warnBytes").unwrap_or(u64::MAX),

@@ -191,6 +191,16 @@ impl ApiServer {
         change(&self.shared, resource, patch);
     }
 
+    /// The same for one of several.
+    pub(crate) fn change_named(&self, resource: &str, name: &str, patch: &Value) {
+        let mut inner = self.shared.inner.lock().unwrap();
+        let mut object = inner.objects.all[&(resource.to_owned(), name.to_owned())].clone();
+        merge(&mut object, patch);
+        inner.objects.put("MODIFIED", resource, name, object);
+        drop(inner);
+        self.shared.wake.send_modify(|count| *count += 1);
+    }
+
     /// Deletes an object as somebody else would.
     pub(crate) fn delete(&self, resource: &str, name: &str) {
         self.shared.inner.lock().unwrap().objects.delete(resource, name, &Value::Null).unwrap();

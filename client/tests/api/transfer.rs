@@ -25,6 +25,8 @@ pub(crate) enum Step {
 pub(crate) struct FakeTransfer {
     pub(crate) reach: Step,
     pub(crate) send: Step,
+    /// So many addresses lead nowhere before one does.
+    pub(crate) dead_ends: Mutex<usize>,
     pub(crate) launch: Mutex<VecDeque<Option<LaunchAnswer>>>,
     pub(crate) state: Mutex<Result<SubmissionState, Silence>>,
     pub(crate) launches: Mutex<usize>,
@@ -41,6 +43,7 @@ impl Default for FakeTransfer {
         Self {
             reach: Step::Works,
             send: Step::Works,
+            dead_ends: Mutex::default(),
             launch: Mutex::default(),
             state: Mutex::new(Err(Silence::NoAnswer)),
             launches: Mutex::default(),
@@ -83,6 +86,15 @@ impl Transfer for FakeTransfer {
 
     async fn reach(&self, found: &[Candidate], _: &str, (): &(), _: Duration, _: &Progress) -> Result<(), SubmitError> {
         *self.candidates.lock().unwrap() = found.to_vec();
+        let dead_end = {
+            let mut left = self.dead_ends.lock().unwrap();
+            let any = *left > 0;
+            *left = left.saturating_sub(1);
+            any
+        };
+        if dead_end {
+            return Self::step(Step::Fails(ErrorCode::DriverUnreachable)).await;
+        }
         Self::step(self.reach).await
     }
 

@@ -7,7 +7,7 @@ use client::error::{Problems, SubmitError};
 use client::interrupt::{Interrupt, Interrupts};
 use client::progress::Progress;
 use client::settings::names::SubmissionNames;
-use client::settings::{OnInterrupt, Settings};
+use client::settings::{DoorKinds, OnInterrupt, Settings, TrafficPolicy};
 use client::submit::{Outcome, Submission};
 use client::upload::transfer::{LaunchAnswer, Silence};
 use serde_json::{Value, json};
@@ -535,10 +535,89 @@ async fn d02_doors_that_others_left_behind_are_swept_in_passing() {
 }
 
 #[tokio::test]
+async fn r05_a_door_that_leads_nowhere_is_closed_before_the_next_is_opened() {
+    let case = Case::short().await;
+    *case.transfer.dead_ends.lock().unwrap() = 1;
+    case.run().await.unwrap();
+    let doors: Vec<_> = case.server.writes().into_iter().filter(|write| write.ends_with("door")).collect();
+    let verbs: Vec<_> = doors.iter().filter_map(|write| write.split(' ').next()).collect();
+    assert_eq!(verbs, ["create", "delete", "create", "delete"]);
+    let policies: Vec<_> = case
+        .server
+        .calls()
+        .iter()
+        .filter(|call| call.verb == "create" && call.resource == "services" && !call.dry_run)
+        .filter_map(|call| call.body["spec"]["externalTrafficPolicy"].as_str().map(ToOwned::to_owned))
+        .collect();
+    assert_eq!(policies, ["Local", "Cluster"]);
+    assert!(case.said("trying node port"), "{:?}", case.lines);
+    case.assert_launched();
+}
+
+#[tokio::test]
+async fn r06_when_no_door_leads_in_each_is_named_and_nothing_is_left() {
+    let case = Case::long().await;
+    *case.transfer.dead_ends.lock().unwrap() = 9;
+    let problems = case.run().await.map(|outcome| panic!("{outcome:?}")).unwrap_err();
+    let text = problems.render("airlock");
+    assert!(
+        text.contains("E_DRIVER_UNREACHABLE") && text.contains("tried before, node port on the pod's node"),
+        "{text}"
+    );
+    case.assert_nothing_left();
+}
+
+#[tokio::test]
+async fn a_door_that_needs_no_service_makes_none() {
+    let mut case = Case::short().await;
+    case.settings.door.gateway = vec!["127.0.0.1:8443".to_owned()];
+    case.run().await.unwrap();
+    assert!(!case.server.writes().iter().any(|write| write.ends_with("door")));
+    let dialled = case.transfer.candidates.lock().unwrap()[0].address.to_string();
+    assert_eq!(dialled, "127.0.0.1:8443");
+}
+
+#[tokio::test]
+async fn r08_a_load_balancer_is_dialled_once_it_has_an_address() {
+    let mut case = Case::long().await;
+    case.settings.follow.wait = false;
+    case.settings.door.kinds = DoorKinds::These(vec!["load-balancer".to_owned()]);
+    let provider = async {
+        while !case.server.everything().iter().any(|name| name.ends_with("-door")) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let status = json!({"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}]}}});
+        case.server.change_named("services", case.names.door_service.as_str(), &status);
+    };
+    let (outcome, ()) = tokio::join!(case.run(), provider);
+    outcome.unwrap();
+    assert_eq!(case.transfer.candidates.lock().unwrap()[0].address.to_string(), "192.0.2.9:7077");
+    case.assert_launched();
+}
+
+#[tokio::test]
+async fn an_address_that_something_writes_into_an_annotation_is_waited_for() {
+    let mut case = Case::long().await;
+    case.settings.follow.wait = false;
+    case.settings.door.address_annotation = Some("example.com/address".to_owned());
+    let controller = async {
+        while case.server.count("get", "services") == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let patch = json!({"metadata": {"annotations": {"example.com/address": "192.0.2.7:8443"}}});
+        case.server.change_named("services", case.names.headless_service.as_str(), &patch);
+    };
+    let (outcome, ()) = tokio::join!(case.run(), controller);
+    outcome.unwrap();
+    assert_eq!(case.transfer.candidates.lock().unwrap()[0].address.to_string(), "192.0.2.7:8443");
+}
+
+#[tokio::test]
 async fn r03_the_nodes_are_the_candidates_and_need_no_right() {
     let node = json!({"metadata": {"name": "node2"}, "status": {"addresses": [{"type": "InternalIP", "address": "fd00:10::5"}],
         "conditions": [{"type": "Ready", "status": "True"}]}});
-    let case = Case::short().await;
+    let mut case = Case::short().await;
+    case.settings.door.traffic_policy = Some(TrafficPolicy::Cluster);
     case.server.nodes(vec![node]);
     case.run().await.unwrap();
     let dialled = |case: &Case| -> Vec<String> {

@@ -7,14 +7,16 @@ use shared::error_code::ErrorCode;
 
 use super::named;
 use super::values::Reader;
+use crate::door::plan;
 use crate::error::SubmitError;
 use crate::inputs::reference::split_list;
 use crate::settings::duration::Unit;
+use crate::settings::kubernetes_syntax::annotation;
 use crate::settings::master;
 use crate::settings::names::ObjectName;
 use crate::settings::spark_version::SparkVersion;
 use crate::settings::{
-    AccessSettings, Deadlines, DoorSettings, ExitStatus, FollowSettings, NetworkPolicyChoice, OnInterrupt,
+    AccessSettings, Deadlines, DoorKinds, DoorSettings, ExitStatus, FollowSettings, NetworkPolicyChoice, OnInterrupt,
     SubmitterCredentials, TrafficPolicy,
 };
 
@@ -68,16 +70,53 @@ fn deploy_mode(reader: &mut Reader<'_>) {
     reader.findings.problem(SubmitError::new(ErrorCode::Usage, what).hint("leave it out, or say cluster"));
 }
 
-pub(super) fn door(reader: &mut Reader<'_>) -> DoorSettings {
+pub(super) fn door(in_pod: bool, reader: &mut Reader<'_>) -> DoorSettings {
     DoorSettings {
+        kinds: reader.must("spark.airlock.door.kinds", door_kinds),
+        in_pod,
+        address: reader.must("spark.airlock.door.address", addresses),
+        address_annotation: reader.read("spark.airlock.door.addressAnnotation", annotation_key),
+        gateway: reader.must("spark.airlock.door.gateway", addresses),
+        load_balancer_class: reader.read("spark.airlock.door.loadBalancer.class", annotation_key),
+        load_balancer_annotations: reader.below("spark.airlock.door.loadBalancer.annotation.", annotation),
+        load_balancer_node_ports: reader.flag("spark.airlock.door.loadBalancer.nodePorts"),
+        source_ranges: reader.must("spark.airlock.door.sourceRanges", source_ranges),
         addresses: reader.must("spark.airlock.door.addresses", addresses),
         node_port: reader.port("spark.airlock.door.nodePort"),
         traffic_policy: reader.must("spark.airlock.door.externalTrafficPolicy", |text| match text {
-            "Cluster" => Ok(TrafficPolicy::Cluster),
-            "Local" => Ok(TrafficPolicy::Local),
-            _ => Err("it must be Cluster or Local"),
+            "auto" => Ok(None),
+            "Cluster" => Ok(Some(TrafficPolicy::Cluster)),
+            "Local" => Ok(Some(TrafficPolicy::Local)),
+            _ => Err("it must be auto, Cluster or Local"),
         }),
     }
+}
+
+fn door_kinds(text: &str) -> Result<DoorKinds, String> {
+    let names: Vec<_> = split_list(text).into_iter().map(ToOwned::to_owned).collect();
+    if names == ["auto"] {
+        return Ok(DoorKinds::Auto);
+    }
+    match names.iter().find(|name| !plan::is_known(name)) {
+        Some(name) => Err(format!("{name:?} is no door; there are auto, {}", plan::names())),
+        None if names.is_empty() => Err(format!("it must be auto, or some of {}", plan::names())),
+        None => Ok(DoorKinds::These(names)),
+    }
+}
+
+fn annotation_key(text: &str) -> Result<String, String> {
+    annotation(text, "").map(|()| text.to_owned()).map_err(ToString::to_string)
+}
+
+/// CIDR blocks, as Services name those who may connect.
+fn source_ranges(text: &str) -> Result<Vec<String>, String> {
+    let block = |text: &str| {
+        let (address, length) = text.split_once('/')?;
+        let longest = if address.parse::<IpAddr>().ok()?.is_ipv4() { 32 } else { 128 };
+        length.parse::<u8>().ok().filter(|length| *length <= longest).map(|_| text.to_owned())
+    };
+    let read = |text| block(text).ok_or_else(|| format!("{text:?} is no ADDRESS/LENGTH"));
+    split_list(text).into_iter().map(read).collect()
 }
 
 /// Names or addresses, each with a port where it is not the door's own; IPv6 with or without brackets (R03).
@@ -117,6 +156,7 @@ pub(super) fn deadlines(reader: &mut Reader<'_>) -> Deadlines {
         pull: wait("spark.airlock.timeout.pull"),
         start: wait("spark.airlock.timeout.start"),
         reach: wait("spark.airlock.timeout.reach"),
+        load_balancer: wait("spark.airlock.timeout.loadBalancer"),
         idle: wait("spark.airlock.timeout.idle"),
         fault: wait("spark.airlock.timeout.fault"),
         api: wait("spark.airlock.timeout.api"),
@@ -128,11 +168,11 @@ pub(super) fn deadlines(reader: &mut Reader<'_>) -> Deadlines {
 
 /// A lease that ends while a submission may still be waiting would let anyone sweep a living one.
 fn check_lease(deadlines: &Deadlines, reader: &mut Reader<'_>) {
-    let Deadlines { schedule, pull, start, reach, idle, fault: _, api: _, lease } = deadlines;
-    let longest: Duration = [schedule, pull, start, reach, idle].into_iter().sum();
+    let Deadlines { schedule, pull, start, reach, idle, load_balancer, fault: _, api: _, lease } = deadlines;
+    let longest: Duration = [schedule, pull, start, load_balancer, reach, idle].into_iter().sum();
     if *lease < longest {
         let what = format!(
-            "spark.airlock.timeout.lease is {} s, but scheduling, pull, start, reach and idle may take {} s together",
+            "spark.airlock.timeout.lease is {} s, but scheduling, pull, start, load balancer, reach and idle may take {} s together",
             lease.as_secs(),
             longest.as_secs()
         );

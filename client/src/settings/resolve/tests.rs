@@ -4,7 +4,7 @@ use super::*;
 use crate::inputs::reference::NO_RESOURCE;
 use crate::settings::cli::{Command, Parsed};
 use crate::settings::memory::Memory;
-use crate::settings::{InputPlace, Language, TrafficPolicy};
+use crate::settings::{InputPlace, Language};
 use proptest::prelude::*;
 use shared::report::{Failure, render};
 use std::ffi::OsString;
@@ -64,7 +64,7 @@ fn the_usual_options_are_enough() {
     assert_eq!(settings.access.request_timeout, Duration::from_secs(10));
     assert_eq!(settings.follow.report_interval, Duration::from_secs(1));
     assert!(settings.follow.wait && !settings.follow.logs);
-    assert_eq!(settings.door.traffic_policy, TrafficPolicy::Cluster);
+    assert_eq!(settings.door.traffic_policy, None);
     assert_eq!(settings.driver.max_bundle_bytes, 64 << 30);
     assert_eq!(settings.deadlines.schedule, Duration::from_mins(15));
     assert_eq!(

@@ -62,9 +62,9 @@ async fn r03_given_addresses_in_every_form() {
         ("[fd00::1]:443", "[fd00::1]:443"),
     ];
     for (text, expected) in table {
-        assert_eq!(dial_list(&[given_host(text)]).await, [expected], "{text}");
+        assert_eq!(dial_list(&[Host::given(text)]).await, [expected], "{text}");
     }
-    let named = given_host("gateway.example:443");
+    let named = Host::given("gateway.example:443");
     assert_eq!((named.text.as_str(), named.port), ("gateway.example", Some(443)));
 }
 
