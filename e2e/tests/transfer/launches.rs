@@ -17,7 +17,17 @@ const LAUNCH: usize = 3;
 
 fn deadlines() -> Deadlines {
     let any = Duration::from_mins(1);
-    Deadlines { schedule: any, pull: any, start: any, reach: REACH, idle: IDLE, fault: any, api: any, lease: any }
+    Deadlines {
+        schedule: any,
+        pull: any,
+        start: any,
+        reach: REACH,
+        load_balancer: any,
+        idle: IDLE,
+        fault: any,
+        api: any,
+        lease: any,
+    }
 }
 
 /// Uploads over a way with `rule` for the launch, and asks for the launch as `submit` does, until it is decided.
